@@ -1,4 +1,5 @@
-// The ONNX library as we build it: schemas registered, text parsed, checked, shapes inferred, converted.
+// The ONNX library as we build it: schemas registered, text parsed, checked, shapes inferred,
+// converted.
 
 #include <gtest/gtest.h>
 #include <onnx/checker.h>

@@ -3,7 +3,8 @@
 int main(int argc, char** argv) {
   CLI::App app{"Compiles a Transformer's forward ONNX graph to one profiled training step"};
   app.set_version_flag("--version", "stepc " STEPC_VERSION);
-  // Wrong usage exits with 2, whatever CLI11's own code for the mistake; --help and --version exit with 0.
+  // Wrong usage exits with 2, whatever CLI11's own code for the mistake; --help and --version exit
+  // with 0.
   constexpr int kUsageError = 2;
   try {
     app.parse(argc, argv);
