@@ -33,9 +33,9 @@ class Builder {
 
   // --- sources
   ValueId constant(Tensor tensor);
-  ValueId scalar(double value, Dtype dtype);                // rank 0
+  ValueId scalar(double value, Dtype dtype);  // rank 0
   ValueId scalar_like(double value, ValueId like) { return scalar(value, dtype(like)); }
-  ValueId full(double value, const Type& type);             // an expanded scalar
+  ValueId full(double value, const Type& type);  // an expanded scalar
   ValueId zeros_like(ValueId v) { return full(0, type(v)); }
   ValueId iota(Dtype dtype, const Shape& shape, size_t axis);  // element = its coordinate on `axis`
 
@@ -53,9 +53,9 @@ class Builder {
   ValueId cast(ValueId a, Dtype to);  // the value itself when it has that dtype
 
   // --- views
-  ValueId reshape(ValueId a, const Shape& shape);                      // the value itself when nothing changes
-  ValueId transpose(ValueId a, std::vector<int64_t> perm);             // likewise
-  ValueId expand(ValueId a, const Shape& shape);                       // likewise
+  ValueId reshape(ValueId a, const Shape& shape);           // the value itself when nothing changes
+  ValueId transpose(ValueId a, std::vector<int64_t> perm);  // likewise
+  ValueId expand(ValueId a, const Shape& shape);            // likewise
   // Elements starts[i] + k*steps[i], k < sizes[i], for every axis; steps may be negative, not zero.
   ValueId slice(ValueId a, Dims starts, Dims sizes, Dims steps);
   ValueId slice_axis(ValueId a, size_t axis, int64_t start, int64_t size);

@@ -59,13 +59,14 @@ struct Use {
 
 struct Value {
   Type type;
-  NodeId producer;         // kNoNode for a graph input
-  int32_t output = 0;      // which output of the producer, or which input of the graph
-  std::string name;        // a hint for text and reports (the ONNX value name); may be empty, need not be unique
-  std::vector<Use> uses;   // in no particular order; graph outputs and states are not in it
+  NodeId producer;        // kNoNode for a graph input
+  int32_t output = 0;     // which output of the producer, or which input of the graph
+  std::string name;       // a hint for text and reports (the ONNX value name); may be empty, need not be unique
+  std::vector<Use> uses;  // in no particular order; graph outputs and states are not in it
 };
 
-// What a graph input is. Weights (trainable or frozen) and states persist between steps; data and labels are given anew.
+// What a graph input is. Weights (trainable or frozen) and states persist between steps; data and labels are given
+// anew.
 enum class InputRole : uint8_t { data, label, weight, state };
 
 struct GraphInput {
@@ -158,7 +159,8 @@ class Graph {
   Origin& origin(NodeId id) { return mutable_node(id).origin; }
   void set_attr(NodeId id, std::string_view key, AttrValue value) { mutable_node(id).attrs.set(key, std::move(value)); }
 
-  // A deep copy with dense ids in list order. Where `map` is given it receives old value index → new id (kNoValue for holes).
+  // A deep copy with dense ids in list order. Where `map` is given it receives old value index → new id (kNoValue for
+  // holes).
   Graph clone(std::vector<ValueId>* map = nullptr) const;
 
  private:

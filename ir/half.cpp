@@ -28,8 +28,8 @@ uint16_t f32_to_f16(float value) {
   const uint32_t magnitude = bits & 0x7fffffffU;
   if (magnitude > 0x7f800000U) return static_cast<uint16_t>(sign | 0x7e00U);
   if (magnitude >= 0x477ff000U) return static_cast<uint16_t>(sign | 0x7c00U);  // rounds to 65536 or more
-  if (magnitude < 0x38800000U) {                                             // below 2^-14: subnormal or zero
-    const float scaled = std::bit_cast<float>(magnitude) + 0.5F;             // one ulp of 0.5 is 2^-24
+  if (magnitude < 0x38800000U) {                                               // below 2^-14: subnormal or zero
+    const float scaled = std::bit_cast<float>(magnitude) + 0.5F;               // one ulp of 0.5 is 2^-24
     return static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(scaled) - 0x3f000000U));
   }
   const uint32_t rounded = magnitude + 0xfffU + ((magnitude >> 13) & 1U);

@@ -22,7 +22,8 @@ AttrValue default_value(const AttrSpec& spec) {
 }
 
 std::span<const AttrSpec> specs(const OpDef& def) {
-  const auto end = std::find_if(def.attrs.begin(), def.attrs.end(), [](const AttrSpec& spec) { return spec.key.empty(); });
+  const auto end =
+      std::find_if(def.attrs.begin(), def.attrs.end(), [](const AttrSpec& spec) { return spec.key.empty(); });
   return {def.attrs.data(), static_cast<size_t>(end - def.attrs.begin())};
 }
 
@@ -182,8 +183,8 @@ ValueId VjpArgs::out(size_t i) const { return node().outputs[i]; }
 bool VjpArgs::has(size_t i) const { return i < node().inputs.size() && node().inputs[i].valid(); }
 
 void VjpArgs::set(size_t i, ValueId gradient) {
-  CHECK(graph().type(gradient) == graph().type(in(i)), "gradient of operand {} of {}: {} for {}", i,
-        op_name(node().op), to_string(graph().type(gradient)), to_string(graph().type(in(i))));
+  CHECK(graph().type(gradient) == graph().type(in(i)), "gradient of operand {} of {}: {} for {}", i, op_name(node().op),
+        to_string(graph().type(gradient)), to_string(graph().type(in(i))));
   gradients_[i] = gradient;
 }
 

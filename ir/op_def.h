@@ -77,7 +77,8 @@ class VjpArgs {
   bool needs(size_t i) const { return i < needed_.size() && needed_[i]; }
   void set(size_t i, ValueId gradient);
   const std::vector<ValueId>& gradients() const { return gradients_; }  // one per operand, kNoValue where none
-  // A builder right after the node, in the node's own phase: for values the backward wants saved (indices of a maximum).
+  // A builder right after the node, in the node's own phase: for values the backward wants saved (indices of a
+  // maximum).
   Builder forward() const;
 
  private:
@@ -122,8 +123,8 @@ Cost node_cost(const Graph& graph, const Node& node);
 void evaluate_node(const EvalArgs& args);
 
 // --- shape rules shared by many operations
-std::vector<Type> infer_same(const InferArgs& args);              // type of operand 0
-std::vector<Type> infer_broadcast(const InferArgs& args);         // common dtype, broadcast shape
-std::vector<Type> infer_broadcast_bool(const InferArgs& args);    // comparisons
+std::vector<Type> infer_same(const InferArgs& args);            // type of operand 0
+std::vector<Type> infer_broadcast(const InferArgs& args);       // common dtype, broadcast shape
+std::vector<Type> infer_broadcast_bool(const InferArgs& args);  // comparisons
 
 }  // namespace stepc

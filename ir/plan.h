@@ -9,11 +9,12 @@
 
 namespace stepc {
 
-// What the bytes of a block are, in the letters of the design: W weights (frozen ones and constants included), G gradients,
-// O optimizer state, A saved tensors (and inputs and labels), T temporaries (and kept outputs and scratch).
+// What the bytes of a block are, in the letters of the design: W weights (frozen ones and constants included), G
+// gradients, O optimizer state, A saved tensors (and inputs and labels), T temporaries (and kept outputs and scratch).
 enum class MemoryClass : uint8_t { weight, gradient, optimizer, activation, temporary };
 
-// One storage block with its place. Steps are positions in Plan::steps; inputs are alive from step 0, kept outputs to the end.
+// One storage block with its place. Steps are positions in Plan::steps; inputs are alive from step 0, kept outputs to
+// the end.
 struct PlannedBlock {
   ValueId owner;  // the value that the block is named after
   int64_t bytes = 0;
@@ -50,7 +51,8 @@ struct Plan {
   int64_t peak_bytes() const { return persistent_bytes + arena_bytes; }
 };
 
-// Scratch that a library contraction or convolution needs besides its operands. Implemented in runtime/, injected by the driver.
+// Scratch that a library contraction or convolution needs besides its operands. Implemented in runtime/, injected by
+// the driver.
 class LibraryScratch {
  public:
   virtual ~LibraryScratch() = default;

@@ -14,15 +14,44 @@ namespace stepc {
 // The scalar arithmetic that kernels are made of. Every result is rounded to its node's dtype, in the order written:
 // nothing is contracted, reassociated or evaluated in another precision (the bit rule).
 enum class ScalarOp : uint8_t {
-  operand,   // the element of operand `index`
-  literal,   // `literal`
-  neg, abs, sign, sqrt, rsqrt, reciprocal, exp, log, erf, sin, cos, tanh, sigmoid, floor, ceil, round,
-  logical_not, is_nan, is_inf,
-  cast,      // to the node's dtype: float to integer truncates toward zero, anything to bool is `!= 0`
-  add, sub, mul, div, mod, pow, minimum, maximum,  // minimum and maximum propagate NaN; integer div truncates
-  equal, less, less_equal, logical_and, logical_or, logical_xor,
-  fma,       // a * b + c with one rounding
-  select,    // a ? b : c; the side not taken never contributes, whatever its value
+  operand,  // the element of operand `index`
+  literal,  // `literal`
+  neg,
+  abs,
+  sign,
+  sqrt,
+  rsqrt,
+  reciprocal,
+  exp,
+  log,
+  erf,
+  sin,
+  cos,
+  tanh,
+  sigmoid,
+  floor,
+  ceil,
+  round,
+  logical_not,
+  is_nan,
+  is_inf,
+  cast,  // to the node's dtype: float to integer truncates toward zero, anything to bool is `!= 0`
+  add,
+  sub,
+  mul,
+  div,
+  mod,
+  pow,
+  minimum,
+  maximum,  // minimum and maximum propagate NaN; integer div truncates
+  equal,
+  less,
+  less_equal,
+  logical_and,
+  logical_or,
+  logical_xor,
+  fma,     // a * b + c with one rounding
+  select,  // a ? b : c; the side not taken never contributes, whatever its value
 };
 
 int scalar_arity(ScalarOp op);
@@ -37,8 +66,8 @@ struct ScalarNode {
   ScalarOp op{};
   Dtype dtype{};
   std::array<ScalarId, 3> args{};
-  int32_t operand = 0;   // ScalarOp::operand
-  double literal = 0;    // ScalarOp::literal (integers beyond 2^53 do not occur in pointwise constants)
+  int32_t operand = 0;  // ScalarOp::operand
+  double literal = 0;   // ScalarOp::literal (integers beyond 2^53 do not occur in pointwise constants)
   bool operator==(const ScalarNode&) const = default;
 };
 

@@ -32,8 +32,7 @@ Shape broadcast_shapes(const Shape& a, const Shape& b) {
     const size_t from_end = dims.size() - i;
     const int64_t da = from_end <= a.rank() ? a[a.rank() - from_end] : 1;
     const int64_t db = from_end <= b.rank() ? b[b.rank() - from_end] : 1;
-    if (da != db && da != 1 && db != 1)
-      user_error("shapes {} and {} do not broadcast", to_string(a), to_string(b));
+    if (da != db && da != 1 && db != 1) user_error("shapes {} and {} do not broadcast", to_string(a), to_string(b));
     dims[i] = da == 1 ? db : da;
   }
   return Shape(std::move(dims));

@@ -31,8 +31,8 @@ template <typename... Args>
 }  // namespace stepc
 
 // CHECK(condition) or CHECK(condition, "format", args...): an invariant of ours, never a property of the input.
-#define CHECK(condition, ...)                                                                     \
-  do {                                                                                            \
-    if (!(condition)) [[unlikely]]                                                                \
+#define CHECK(condition, ...)                                                               \
+  do {                                                                                      \
+    if (!(condition)) [[unlikely]]                                                          \
       ::stepc::check_failed(#condition, __FILE__, __LINE__, ::fmt::format("" __VA_ARGS__)); \
   } while (false)
