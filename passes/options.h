@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace stepc {
+
+// What the training step is, as the common options of the command line say it. Every pass reads it, none writes it.
+
+enum class LossKind : uint8_t {
+  automatic,      // cross_entropy where an output looks like logits, output where there is one float scalar
+  cross_entropy,  // of logits and integer labels, mean over the labels that are not ignore_index
+  mse,            // mean squared error against a target of the output's shape
+  mean,
+  sum,
+  mean_square,
+  output,  // the model's own scalar
+};
+
+struct LossOptions {
+  LossKind kind = LossKind::automatic;
+  std::string logits;  // the output that the loss is taken of; empty: chosen, or the error lists the candidates
+  std::string labels;  // the input that holds the labels, made where the model has none of that name; empty: "label"
+  bool shift = false;  // position t predicts label t+1
+  int64_t ignore_index = -100;
+};
+
+enum class OptimizerKind : uint8_t { none, sgd, adam, adamw };
+
+// Semantics and names of torch.optim.
+struct OptimizerOptions {
+  OptimizerKind kind = OptimizerKind::adamw;
+  double lr = 1e-4;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double eps = 1e-8;
+  double weight_decay = 0.01;
+  double momentum = 0;
+};
+
+// How much `fuse` merges.
+enum class FuseLevel : uint8_t { off, pointwise };
+
+struct TrainOptions {
+  LossOptions loss;
+  std::optional<std::string>
+      grad_inputs;  // glob over float data inputs; unset: all when nothing is trainable, else none
+  OptimizerOptions optimizer;
+  std::optional<double> clip_norm;
+  bool want_grad_norm = true;  // the metric grad_norm (before clipping), also where nothing is clipped
+  int64_t accumulate = 1;      // micro-steps per update
+  bool dropout = false;        // off: dropout is the identity
+  FuseLevel fuse = FuseLevel::pointwise;
+};
+
+// "cross-entropy", "mse", "mean", "sum", "mean-square", "output". Throws UserError naming the choices.
+LossKind parse_loss_kind(std::string_view text);
+std::string_view loss_kind_name(LossKind kind);
+// "adamw", "sgd:lr=0.1,momentum=0.9", ... Throws UserError for an unknown name, key or number. An omitted weight_decay
+// is 0.01 for adamw and 0 for the others, as in PyTorch.
+OptimizerOptions parse_optimizer(std::string_view text);
+std::string_view optimizer_kind_name(OptimizerKind kind);
+// "off", "pointwise".
+FuseLevel parse_fuse_level(std::string_view text);
+std::string_view fuse_level_name(FuseLevel level);
+
+// Whether `text` matches a glob of *, ? and literal characters; a comma separates alternatives.
+bool glob_match(std::string_view pattern, std::string_view text);
+
+}  // namespace stepc
