@@ -77,6 +77,11 @@ bool Graph::is_output(ValueId id) const {
   return external_uses_[static_cast<size_t>(id.index)] > 0;
 }
 
+bool Graph::accumulates() const {
+  return std::any_of(inputs_.begin(), inputs_.end(),
+                     [](const GraphInput& input) { return input.role == InputRole::accumulator; });
+}
+
 bool Graph::is_used(ValueId id) const { return !value(id).uses.empty() || is_output(id); }
 
 ValueId Graph::add_input(Type type, InputRole role, std::string input_name, std::string initializer, bool trainable) {

@@ -65,9 +65,11 @@ struct Value {
   std::vector<Use> uses;  // in no particular order; graph outputs and states are not in it
 };
 
-// What a graph input is. Weights (trainable or frozen) and states persist between steps; data and labels are given
-// anew.
-enum class InputRole : uint8_t { data, label, weight, state };
+// What a graph input is. Weights (trainable or frozen), states and accumulators persist between steps; data and labels
+// are given anew. A graph with accumulators is two programs in one list: the micro-step, every node before phase
+// optimizer, runs once per micro-batch; the update, the nodes of phase optimizer, runs once after the last of them.
+// Accumulators are zeroed before the first micro-step. The order of execution and fusion keep the two apart.
+enum class InputRole : uint8_t { data, label, weight, state, accumulator };
 
 struct GraphInput {
   ValueId value;
@@ -137,6 +139,7 @@ class Graph {
   // Uses by nodes, outputs and states together.
   bool is_used(ValueId id) const;
   bool is_output(ValueId id) const;  // graph output or state output
+  bool accumulates() const;          // has an input of role accumulator
 
   // --- changing
   ValueId add_input(Type type, InputRole role, std::string input_name, std::string initializer = {},
