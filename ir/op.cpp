@@ -8,10 +8,6 @@
 
 namespace stepc {
 
-#define OP(name) extern const OpDef op_##name;
-#include "ir/ops.def"
-#undef OP
-
 namespace {
 
 constexpr auto kNames = std::to_array<std::string_view>({

@@ -112,6 +112,10 @@ struct OpDef {
   std::vector<ValueId> (*decompose)(Builder&, const Graph&, NodeId) = nullptr;
 };
 
+#define OP(name) extern const OpDef op_##name;  // defined in ir/ops/<name>.cpp
+#include "ir/ops.def"
+#undef OP
+
 const OpDef& op_def(Op op);
 
 // Output types of a node. Prefixes errors with the operation's name.

@@ -23,6 +23,8 @@ struct RefTensor {
   // Element as a number whatever the dtype.
   double at(int64_t index) const;
   void set(int64_t index, double value);
+  // this[index] = source[source_index], exactly; the dtypes are equal.
+  void copy(int64_t index, const RefTensor& source, int64_t source_index);
   Tensor to_tensor() const;  // rounds to the dtype
   // Rounds every element to the dtype, as a machine that stores it would (f64: nothing happens).
   void round_to_dtype();

@@ -13,6 +13,10 @@ namespace stepc {
 
 // The scalar arithmetic that kernels are made of. Every result is rounded to its node's dtype, in the order written:
 // nothing is contracted, reassociated or evaluated in another precision (the bit rule).
+//
+// Integer arithmetic wraps around in its dtype. Division truncates toward zero and mod has the sign of the dividend, as
+// in C; a zero divisor gives 0 (as NumPy's), so no kernel can trap. A cast from float to integer truncates toward zero
+// and saturates, NaN becomes 0; from integer to a narrower one it wraps. minimum and maximum propagate NaN.
 enum class ScalarOp : uint8_t {
   operand,  // the element of operand `index`
   literal,  // `literal`
@@ -56,6 +60,9 @@ enum class ScalarOp : uint8_t {
 
 int scalar_arity(ScalarOp op);
 std::string_view scalar_op_name(ScalarOp op);
+// Arithmetic operations that one evaluation counts as: 1 for simple arithmetic, comparisons and select, 0 for what only
+// moves or converts a number, more for transcendental functions.
+int64_t scalar_flops(ScalarOp op);
 
 struct ScalarId {
   int32_t index = -1;
