@@ -3,6 +3,7 @@
 #include "ir/graph.h"
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace stepc {
@@ -16,21 +17,25 @@ struct Layout {
   bool operator==(const Layout&) const = default;
 };
 
-// The layout of every value. A view operation aliases its operand where strides can express the result (PyTorch's rule
-// for `view`); a reshape that strides cannot express owns a new row-major block, and so does every other operation.
+bool is_row_major(const Layout& layout, const Shape& shape);  // strides only; the offset may be anything
+
+// The layout of a view's result over its operand, or nullopt where strides cannot express it: a reshape across axes
+// that do not merge (the rule of PyTorch's Tensor.view). `from` is the operand's layout, `shape` its shape.
+std::optional<Layout> view_layout(const Node& view, const Layout& from, const Shape& shape, const Shape& result);
+
+// The layout of every value. A view node aliases its operand where `view_layout` finds strides; every other result
+// owns a new row-major block.
 class Layouts {
  public:
   explicit Layouts(const Graph& graph);
   const Layout& of(ValueId id) const { return layouts_[static_cast<size_t>(id.index)]; }
-  // A view node that aliases: it costs no launch and no memory.
-  bool is_alias(NodeId id) const { return alias_[static_cast<size_t>(id.index)]; }
+  ValueId block(ValueId id) const { return of(id).block; }
+  bool is_alias(ValueId id) const { return of(id).block != id; }
+  // A node whose results all alias: it costs no launch and no memory.
+  bool is_alias(const Node& node) const { return is_alias(node.outputs[0]); }
 
  private:
   std::vector<Layout> layouts_;
-  std::vector<bool> alias_;
 };
-
-// The layout of a view operation's result over an operand laid out as `from`, or nullopt where it needs a copy.
-bool is_row_major(const Layout& layout, const Shape& shape);
 
 }  // namespace stepc
