@@ -8,7 +8,7 @@ log=build/$preset/build.log
 mkdir -p "build/$preset"
 
 echo "build: $preset (log: $log)"
-if ! { cmake --preset "$preset" && cmake --build --preset "$preset" ${*:+--target "$@"}; } >"$log" 2>&1; then
+if ! { cmake --preset "$preset" && cmake --build --preset "$preset" -j "${STEPC_JOBS:-$(nproc)}" ${*:+--target "$@"}; } >"$log" 2>&1; then
   tail -n 60 "$log" >&2
   echo "build: $preset failed" >&2
   exit 1

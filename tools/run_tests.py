@@ -18,11 +18,12 @@ import xml.etree.ElementTree as ElementTree
 def run_ctest(build, label, results):
     junit = results / "junit.xml"
     command = ["ctest", "--test-dir", str(build), "--output-on-failure", "--output-junit", str(junit)]
-    command += ["-j", str(min(2, os.cpu_count() or 1))]
+    command += ["-j", os.environ.get("STEPC_JOBS", str(os.cpu_count() or 1))]
     if label:
         command += ["-L", f"^{label}$"]
     # The directory form: GoogleTest names the file after the executable.
     environment = dict(os.environ, GTEST_OUTPUT=f"json:{results}/", GTEST_BRIEF="1")
+    environment.setdefault("UBSAN_OPTIONS", "print_stacktrace=1")
     status = subprocess.run(command, env=environment).returncode
     return status, junit
 

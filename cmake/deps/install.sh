@@ -50,7 +50,7 @@ install_onnx() {
   [ -d "$onnx_prefix" ] && return 0
   install_build_tools
   say "building ONNX in $onnx_prefix (some minutes, once)"
-  logged "$onnx_prefix.log" "$here/onnx.sh" "$tools_prefix/bin/python" "$here/onnx.lock" "$onnx_prefix"
+  logged "$onnx_prefix.log" env STEPC_JOBS="${STEPC_JOBS:-$(nproc)}" "$here/onnx.sh" "$tools_prefix/bin/python" "$here/onnx.lock" "$onnx_prefix"
   say "ONNX is built"
 }
 
