@@ -16,47 +16,21 @@ namespace stepc {
 //
 // Integer arithmetic wraps around in its dtype. Division truncates toward zero and mod has the sign of the dividend, as
 // in C; a zero divisor gives 0 (as NumPy's), so no kernel can trap. A cast from float to integer truncates toward zero
-// and saturates, NaN becomes 0; from integer to a narrower one it wraps. minimum and maximum propagate NaN.
+// and saturates, NaN becomes 0; from integer to a narrower one it wraps. minimum and maximum propagate NaN. sign is 0
+// at zero and NaN at NaN, round goes to the nearest even integer.
+// clang-format off
 enum class ScalarOp : uint8_t {
-  operand,  // the element of operand `index`
-  literal,  // `literal`
-  neg,
-  abs,
-  sign,
-  sqrt,
-  rsqrt,
-  reciprocal,
-  exp,
-  log,
-  erf,
-  sin,
-  cos,
-  tanh,
-  sigmoid,
-  floor,
-  ceil,
-  round,
-  logical_not,
-  is_nan,
-  is_inf,
-  cast,  // to the node's dtype: float to integer truncates toward zero, anything to bool is `!= 0`
-  add,
-  sub,
-  mul,
-  div,
-  mod,
-  pow,
-  minimum,
-  maximum,  // minimum and maximum propagate NaN; integer div truncates
-  equal,
-  less,
-  less_equal,
-  logical_and,
-  logical_or,
-  logical_xor,
-  fma,     // a * b + c with one rounding
-  select,  // a ? b : c; the side not taken never contributes, whatever its value
+  operand,   // the element of operand `index`
+  literal,   // `literal`
+  neg, abs, sign, sqrt, rsqrt, reciprocal, exp, log, erf, sin, cos, tanh, sigmoid, floor, ceil, round,
+  logical_not, is_nan, is_inf,
+  cast,      // to the node's dtype; to bool it is `!= 0`
+  add, sub, mul, div, mod, pow, minimum, maximum,
+  equal, less, less_equal, logical_and, logical_or, logical_xor,
+  fma,       // a * b + c with one rounding
+  select,    // a ? b : c; the side not taken never contributes, whatever its value
 };
+// clang-format on
 
 int scalar_arity(ScalarOp op);
 std::string_view scalar_op_name(ScalarOp op);
@@ -75,7 +49,7 @@ struct ScalarNode {
   std::array<ScalarId, 3> args{};
   int32_t operand = 0;  // ScalarOp::operand
   double literal = 0;   // ScalarOp::literal (integers beyond 2^53 do not occur in pointwise constants)
-  bool operator==(const ScalarNode&) const = default;
+  bool operator==(const ScalarNode& other) const;  // literals by their bits: -0 differs from 0, a NaN equals itself
 };
 
 // A typed DAG of scalar operations in topological order. Equal nodes are shared.
