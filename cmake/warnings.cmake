@@ -6,7 +6,8 @@ if(STEPC_WERROR)
 endif()
 
 # __FILE__ is relative to the repository, whether the compiler is called with absolute paths or (by ccache) with relative ones.
-file(RELATIVE_PATH source_from_build ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR}/.)
+file(RELATIVE_PATH source_from_build ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+string(REGEX REPLACE "/$" "" source_from_build ${source_from_build})
 target_compile_options(stepc_flags INTERFACE
   -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/= -fmacro-prefix-map=${source_from_build}/=)
 

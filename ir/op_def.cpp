@@ -116,7 +116,8 @@ void complete_attrs(Op op, size_t inputs, Attrs& attrs) {
   }
   if (attrs.size() == known) return;
   for (const auto& [key, value] : attrs)
-    if (std::none_of(def.attrs.begin(), def.attrs.end(), [&](const AttrSpec& spec) { return spec.key == key; }))
+    if (std::none_of(def.attrs.begin(), def.attrs.end(),
+                     [&wanted = key](const AttrSpec& spec) { return spec.key == wanted; }))
       user_error("{}: unknown attribute '{}'", def.name, key);
 }
 
