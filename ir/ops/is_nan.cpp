@@ -1,0 +1,13 @@
+#include "ir/ops/pointwise.h"
+
+namespace stepc {
+
+constinit const OpDef op_is_nan{
+    .name = "is_nan",
+    .kind = OpKind::pointwise,
+    .infer = infer_float_test,
+    .flops = pointwise_flops,
+    .scalar = scalar_unary<ScalarOp::is_nan>,
+};
+
+}  // namespace stepc

@@ -1,0 +1,15 @@
+#include "ir/ops/pointwise.h"
+
+namespace stepc {
+
+constinit const OpDef op_logical_xor{
+    .name = "logical_xor",
+    .kind = OpKind::pointwise,
+    .min_inputs = 2,
+    .max_inputs = 2,
+    .infer = infer_logical,
+    .flops = pointwise_flops,
+    .scalar = scalar_binary<ScalarOp::logical_xor>,
+};
+
+}  // namespace stepc

@@ -1,0 +1,23 @@
+#include "ir/ops/pointwise.h"
+
+namespace stepc {
+namespace {
+
+// y = tanh(x); dx = g · (1 - y²)
+void vjp(VjpArgs& v) {
+  const ValueId one = v.b.scalar_like(1, v.grad());
+  v.set(0, v.b.mul(v.grad(), v.b.sub(one, v.b.mul(v.out(0), v.out(0)))));
+}
+
+}  // namespace
+
+constinit const OpDef op_tanh{
+    .name = "tanh",
+    .kind = OpKind::pointwise,
+    .infer = infer_float_unary,
+    .vjp = vjp,
+    .flops = pointwise_flops,
+    .scalar = scalar_unary<ScalarOp::tanh>,
+};
+
+}  // namespace stepc

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "ir/graph.h"
+
+#include <optional>
+
+namespace stepc {
+
+// The number that every element of a value is, where it is a constant with equal elements, seen through expand, reshape
+// and cast: `x ** 2` arrives as pow(x, constant) in all of these guises. Nothing for other values and for empty ones.
+std::optional<double> uniform_constant(const Graph& graph, ValueId value);
+
+}  // namespace stepc
