@@ -56,6 +56,7 @@ class Lowering {
   // --- operands. Trailing omitted operands do not count; an omitted one in between ("" in the file) does.
   size_t inputs() const { return inputs_.size(); }
   bool has(size_t i) const { return i < inputs_.size() && (inputs_[i].is_list || inputs_[i].value.valid()); }
+  bool is_list(size_t i) const { return i < inputs_.size() && inputs_[i].is_list; }
   ValueId in(size_t i) const;                        // kNoValue when omitted; UserError for a sequence
   const std::vector<ValueId>& list(size_t i) const;  // the elements of a sequence
   const Type& type(size_t i) const { return b.type(in(i)); }
