@@ -43,24 +43,12 @@ void pow(Lowering& l, const OnnxNode&) {
   l.set(0, b.cast(b.binary(Op::pow, b.cast(l.in(0), computed), b.cast(l.in(1), computed)), base));
 }
 
-// fmod = 1: the remainder of the truncated quotient, with the dividend's sign. fmod = 0: of the floored quotient, with
-// the divisor's sign: the former plus the divisor where the signs differ.
+// The result has the divisor's sign, or with fmod the dividend's.
 void mod(Lowering& l, const OnnxNode& n) {
-  Builder& b = l.b;
-  const ValueId divisor = l.in(1);
-  const ValueId truncated = b.binary(Op::mod, l.in(0), divisor);
-  if (n.flag("fmod", false)) {
-    l.set(0, truncated);
-    return;
-  }
-  const Dtype dtype = b.dtype(truncated);
-  if (is_float(dtype) && n.opset < 28)
+  const bool fmod = n.flag("fmod", false);
+  if (!fmod && n.opset < 28 && is_float(l.type(0).dtype))
     refuse_attribute("fmod", "0", "1 for floating point operands before opset 28");
-  const ValueId zero = b.scalar(0, dtype);
-  const ValueId remains = b.unary(Op::logical_not, b.binary(Op::equal, truncated, zero));
-  const ValueId signs_differ =
-      b.binary(Op::logical_xor, b.binary(Op::less, truncated, zero), b.binary(Op::less, divisor, zero));
-  l.set(0, b.select(b.binary(Op::logical_and, remains, signs_differ), b.add(truncated, divisor), truncated));
+  l.set(0, l.b.make(Op::mod, {l.in(0), l.in(1)}, {{"fmod", fmod}}));
 }
 
 void tan(Lowering& l, const OnnxNode&) { l.set(0, l.b.div(l.b.unary(Op::sin, l.in(0)), l.b.unary(Op::cos, l.in(0)))); }

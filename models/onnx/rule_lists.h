@@ -19,6 +19,7 @@ RuleList arithmetic_rules();
 RuleList attention_rules();
 RuleList constant_rules();
 RuleList dropout_rules();
+RuleList einsum_rules();
 RuleList indexing_rules();
 RuleList linear_rules();
 RuleList logic_rules();
