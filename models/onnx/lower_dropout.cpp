@@ -16,15 +16,11 @@ ValueId random_offset(Builder& b) {
   return offset;
 }
 
-// Distinct for the nodes of a graph and the same in every run: FNV-1a of the name of the result, and the node's seed.
+// Distinct for the nodes of a graph and the same in every run: FNV-1a of the name of the result and of the node's seed.
 int64_t random_key(const OnnxNode& n) {
   uint64_t hash = 0xcbf29ce484222325;
-  const auto mix = [&hash](unsigned char byte) { hash = (hash ^ byte) * 0x100000001b3; };
-  for (const char c : n.proto.output(0)) mix(static_cast<unsigned char>(c));
-  const auto* seed = n.find("seed");
-  if (seed != nullptr)
-    for (const char c : fmt::format("{}", seed->type() == onnx::AttributeProto::FLOAT ? seed->f() : seed->i()))
-      mix(static_cast<unsigned char>(c));
+  for (const char c : fmt::format("{}:{}", n.proto.output(0), n.integer("seed", 0)))
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   return static_cast<int64_t>(hash >> 1);
 }
 
