@@ -91,9 +91,7 @@ void mish(Lowering& l, const OnnxNode&) {
   l.set(0, l.b.mul(l.in(0), l.b.unary(Op::tanh, l.b.unary(Op::softplus, l.in(0)))));
 }
 
-void softsign(Lowering& l, const OnnxNode&) {
-  l.set(0, l.b.div(l.in(0), l.b.add(l.b.unary(Op::abs, l.in(0)), 1)));
-}
+void softsign(Lowering& l, const OnnxNode&) { l.set(0, l.b.div(l.in(0), l.b.add(l.b.unary(Op::abs, l.in(0)), 1))); }
 
 constexpr auto kRules = std::to_array<NamedRule>({
     {"Celu", celu},

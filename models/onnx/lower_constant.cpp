@@ -23,8 +23,7 @@ void constant_of_shape(Lowering& l, const OnnxNode& n) {
   Builder& b = l.b;
   const Shape shape(l.known_integers(0, "the shape of ConstantOfShape"));
   const Tensor value = n.has("value") ? l.tensor(n, "value") : Tensor::scalar(Dtype::f32, 0);
-  if (value.type().shape.numel() != 1)
-    user_error("value is {} where one element is expected", to_string(value.type()));
+  if (value.type().shape.numel() != 1) user_error("value is {} where one element is expected", to_string(value.type()));
   l.set(0, b.expand(b.reshape(b.constant(value), Shape{}), shape));
 }
 
@@ -48,7 +47,8 @@ void range(Lowering& l, const OnnxNode&) {
   const double size = std::ceil((l.known_number(1, "limit") - start) / delta);
   if (!(size <= 0x1p40)) user_error("a range of {} elements is not supported", size);
   Tensor values(Type{dtype, Shape{size > 0 ? static_cast<int64_t>(size) : 0}});
-  for (int64_t i = 0; i < values.type().shape.numel(); ++i) set_element(values, i, start + static_cast<double>(i) * delta);
+  for (int64_t i = 0; i < values.type().shape.numel(); ++i)
+    set_element(values, i, start + static_cast<double>(i) * delta);
   l.set(0, l.b.constant(std::move(values)));
 }
 
@@ -59,8 +59,9 @@ void shape(Lowering& l, const OnnxNode& n) {
   const auto clamped = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank); };
   const int64_t start = clamped(n.integer("start", 0));
   const int64_t end = std::max(start, clamped(n.integer("end", rank)));
-  l.set(0, l.b.constant(Tensor::of_i64(std::span(dims).subspan(static_cast<size_t>(start), static_cast<size_t>(end - start)),
-                                       Shape{end - start})));
+  l.set(0, l.b.constant(
+               Tensor::of_i64(std::span(dims).subspan(static_cast<size_t>(start), static_cast<size_t>(end - start)),
+                              Shape{end - start})));
 }
 
 void size(Lowering& l, const OnnxNode&) {

@@ -83,11 +83,13 @@ void take_diagonals(Builder& b, Term& term) {
     size_t second;
     while ((second = term.labels.find(term.labels[first], first + 1)) != std::string::npos) {
       const Shape shape = b.shape(term.value);
-      if (shape[first] != shape[second]) user_error("label {} has sizes {} and {}", term.labels[first], shape[first], shape[second]);
+      if (shape[first] != shape[second])
+        user_error("label {} has sizes {} and {}", term.labels[first], shape[first], shape[second]);
       Dims single = shape.dims();
       single[second] = 1;
       const ValueId index = b.iota(Dtype::i64, Shape(single), first);
-      const ValueId diagonal = b.make(Op::gather_elements, {term.value, index}, {{"axis", static_cast<int64_t>(second)}});
+      const ValueId diagonal =
+          b.make(Op::gather_elements, {term.value, index}, {{"axis", static_cast<int64_t>(second)}});
       term.value = b.squeeze(diagonal, second);
       term.labels.erase(second, 1);
     }
@@ -155,7 +157,8 @@ Term contract(Builder& b, const Term& left, const Term& right, const std::string
   for (const char label : distinct_labels(left.labels + right.labels))
     if (needed.find(label) != std::string::npos) result += label;
   if (needed.size() == result.size()) result = needed;  // the last pair: in the order of the result
-  const std::string spec = spec_letters(left.labels, used) + "," + spec_letters(right.labels, used) + "->" + spec_letters(result, used);
+  const std::string spec =
+      spec_letters(left.labels, used) + "," + spec_letters(right.labels, used) + "->" + spec_letters(result, used);
   return {b.contraction(left.value, right.value, spec), result};
 }
 

@@ -58,8 +58,8 @@ void trilu(Lowering& l, const OnnxNode& n) {
   const ValueId column = b.iota(Dtype::i64, matrix, 1);
   ValueId diagonal = b.iota(Dtype::i64, matrix, 0);
   if (l.has(1)) diagonal = b.add(diagonal, b.reshape(b.cast(l.in(1), Dtype::i64), Shape{}));
-  const ValueId kept = n.flag("upper", true) ? b.binary(Op::less_equal, diagonal, column)
-                                             : b.binary(Op::less_equal, column, diagonal);
+  const ValueId kept =
+      n.flag("upper", true) ? b.binary(Op::less_equal, diagonal, column) : b.binary(Op::less_equal, column, diagonal);
   l.set(0, b.select(kept, l.in(0), b.scalar_like(0, l.in(0))));
 }
 

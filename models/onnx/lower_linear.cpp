@@ -11,11 +11,12 @@ void matmul(Lowering& l, const OnnxNode&) { l.set(0, l.b.matmul(l.in(0), l.in(1)
 
 ValueId scaled(Builder& b, ValueId v, double factor) { return factor == 1 ? v : b.mul(v, factor); }
 
-// alpha · A B + beta · C, A: (m, k), or (k, m) with transA; B: (k, n), or (n, k) with transB; C broadcasts to (m, n) and
-// may be absent since version 11.
+// alpha · A B + beta · C, A: (m, k), or (k, m) with transA; B: (k, n), or (n, k) with transB; C broadcasts to (m, n)
+// and may be absent since version 11.
 void gemm(Lowering& l, const OnnxNode& n) {
   Builder& b = l.b;
-  const std::string spec = fmt::format("{},{}->mn", n.flag("transA", false) ? "km" : "mk", n.flag("transB", false) ? "nk" : "kn");
+  const std::string spec =
+      fmt::format("{},{}->mn", n.flag("transA", false) ? "km" : "mk", n.flag("transB", false) ? "nk" : "kn");
   const ValueId product = scaled(b, b.contraction(l.in(0), l.in(1), spec), n.real("alpha", 1));
   if (!l.has(2)) return l.set(0, product);
   if (!broadcasts_to(l.shape(2), b.shape(product)))
@@ -48,7 +49,8 @@ std::vector<int64_t> conv_pads(const OnnxNode& n, const Shape& x, const Shape& w
 // X: (N, C, in...), W: (M, C / group, kernel...), B: (M)
 void conv(Lowering& l, const OnnxNode& n) {
   const Shape &x = l.shape(0), &w = l.shape(1);
-  if (x.rank() < 3 || w.rank() != x.rank()) user_error("operands {} and {} have no common spatial axes", to_string(x), to_string(w));
+  if (x.rank() < 3 || w.rank() != x.rank())
+    user_error("operands {} and {} have no common spatial axes", to_string(x), to_string(w));
   const size_t spatial = x.rank() - 2;
   const auto per_axis = [&](std::string_view key) {
     std::vector<int64_t> values = n.integers(key).value_or(std::vector<int64_t>(spatial, 1));

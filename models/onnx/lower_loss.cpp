@@ -71,8 +71,9 @@ ValueId cross_entropy(Lowering& l, const LossForm& form) {
   std::vector<int64_t> perm = all_axes(l.shape(0).rank());
   perm.erase(perm.begin() + 1);
   perm.push_back(1);
-  const ValueId loss = b.make(Op::cross_entropy, {b.transpose(l.in(0), std::move(perm)), l.in(1)},
-                              {{"reduction", form.reduction}, {"ignore_index", form.ignore_index.value_or(kIgnoreNothing)}});
+  const ValueId loss =
+      b.make(Op::cross_entropy, {b.transpose(l.in(0), std::move(perm)), l.in(1)},
+             {{"reduction", form.reduction}, {"ignore_index", form.ignore_index.value_or(kIgnoreNothing)}});
   return b.cast(loss, l.type(0).dtype);
 }
 

@@ -18,7 +18,8 @@ void concat(Lowering& l, const OnnxNode& n) {
 std::vector<int64_t> split_sizes(const Lowering& l, const OnnxNode& n, int64_t dim) {
   if (const auto sizes = integers_since(l, n, 13, "split", 1)) return *sizes;
   const int64_t parts = n.opset >= 18 ? n.integer("num_outputs", n.proto.output_size()) : n.proto.output_size();
-  if (parts < 1 || parts > n.proto.output_size()) user_error("num_outputs = {} but {} outputs", parts, n.proto.output_size());
+  if (parts < 1 || parts > n.proto.output_size())
+    user_error("num_outputs = {} but {} outputs", parts, n.proto.output_size());
   if (n.opset < 18 && dim % parts != 0) user_error("{} elements cannot be split into {} equal parts", dim, parts);
   const int64_t chunk = (dim + parts - 1) / parts;
   std::vector<int64_t> sizes(static_cast<size_t>(parts));
@@ -55,8 +56,8 @@ void slice(Lowering& l, const OnnxNode& n) {
   const auto ends = integers_since(l, n, 10, "ends", 2);
   if (!starts || !ends || starts->size() != ends->size()) user_error("starts and ends must have the same length");
   std::vector<int64_t> axes = integers_since(l, n, 10, "axes", 3).value_or(all_axes(starts->size()));
-  std::vector<int64_t> steps = n.opset >= 10 && l.has(4) ? l.known_integers(4, "steps of Slice")
-                                                         : std::vector<int64_t>(starts->size(), 1);
+  std::vector<int64_t> steps =
+      n.opset >= 10 && l.has(4) ? l.known_integers(4, "steps of Slice") : std::vector<int64_t>(starts->size(), 1);
   if (axes.size() != starts->size() || steps.size() != starts->size())
     user_error("starts, ends, axes and steps must have the same length");
 
@@ -71,7 +72,8 @@ void slice(Lowering& l, const OnnxNode& n) {
     sizes[axis] = range.size;
     strides[axis] = range.size <= 1 ? 1 : steps[i];
   }
-  const bool whole = sizes == shape.dims() && std::all_of(strides.begin(), strides.end(), [](int64_t s) { return s == 1; });
+  const bool whole =
+      sizes == shape.dims() && std::all_of(strides.begin(), strides.end(), [](int64_t s) { return s == 1; });
   l.set(0, whole ? l.in(0) : l.b.slice(l.in(0), std::move(first), std::move(sizes), std::move(strides)));
 }
 

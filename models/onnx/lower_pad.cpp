@@ -17,7 +17,8 @@ Padding padding(const Lowering& l, const OnnxNode& n, size_t rank) {
   std::vector<int64_t> axes = all_axes(rank);
   if (n.opset >= 18 && l.has(3)) axes = l.known_integers(3, "the axes of Pad");
   normalize_axes(axes, rank);
-  if (!pads || pads->size() != 2 * axes.size()) user_error("pads must give two numbers for each of {} axes", axes.size());
+  if (!pads || pads->size() != 2 * axes.size())
+    user_error("pads must give two numbers for each of {} axes", axes.size());
   Padding result{Dims(rank, 0), Dims(rank, 0)};
   for (size_t i = 0; i < axes.size(); ++i) {
     const size_t axis = normalize_axis(axes[i], rank);

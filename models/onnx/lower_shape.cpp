@@ -31,7 +31,8 @@ void reshape(Lowering& l, const OnnxNode& n) {
   int64_t known = 1;
   for (size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] == 0 && !allow_zero) {
-      if (i >= from.rank()) user_error("shape {} copies dim {} of {}, which has none", fmt::join(dims, ","), i, to_string(from));
+      if (i >= from.rank())
+        user_error("shape {} copies dim {} of {}, which has none", fmt::join(dims, ","), i, to_string(from));
       dims[i] = from[i];
     }
     if (dims[i] == -1) {

@@ -21,8 +21,8 @@ void softmax(Lowering& l, const OnnxNode& n) {
   const int64_t given = n.integer("axis", 1);
   const size_t axis = given == static_cast<int64_t>(rank) ? rank : normalize_axis(given, rank);
   const bool last = axis + 1 == rank;
-  const ValueId rows = last ? l.in(0)
-                            : b.reshape(l.in(0), {numel_between(shape, 0, axis), numel_between(shape, axis, rank)});
+  const ValueId rows =
+      last ? l.in(0) : b.reshape(l.in(0), {numel_between(shape, 0, axis), numel_between(shape, axis, rank)});
   const auto row_axis = static_cast<int64_t>(b.shape(rows).rank()) - 1;
   l.set(0, b.reshape(b.make(op, {rows}, {{"axis", row_axis}}), shape));
 }

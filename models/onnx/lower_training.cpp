@@ -3,8 +3,9 @@
 
 #include <array>
 
-// Optimizers of domain ai.onnx.preview.training: one step of many tensors at once. Operands: learning rate R, step T, then
-// the tensors by kind: all X, all G (gradients), all of each kind of state. Results: all new X, then the new states.
+// Optimizers of domain ai.onnx.preview.training: one step of many tensors at once. Operands: learning rate R, step T,
+// then the tensors by kind: all X, all G (gradients), all of each kind of state. Results: all new X, then the new
+// states.
 namespace stepc::onnx_import {
 namespace {
 
