@@ -3,8 +3,31 @@
 #include "ir/support/error.h"
 
 #include <algorithm>
+#include <array>
 
 namespace stepc {
+namespace {
+
+constexpr std::array<std::string_view, 5> kInputRoles{"data", "label", "weight", "state", "accumulator"};
+constexpr std::array<std::string_view, 4> kOutputRoles{"output", "loss", "gradient", "metric"};
+
+template <typename Role, size_t N>
+std::optional<Role> role_from_name(const std::array<std::string_view, N>& names, std::string_view name) {
+  const auto position = std::find(names.begin(), names.end(), name);
+  if (position == names.end()) return std::nullopt;
+  return static_cast<Role>(position - names.begin());
+}
+
+}  // namespace
+
+std::string_view input_role_name(InputRole role) { return kInputRoles[static_cast<size_t>(role)]; }
+std::string_view output_role_name(OutputRole role) { return kOutputRoles[static_cast<size_t>(role)]; }
+std::optional<InputRole> input_role_from_name(std::string_view name) {
+  return role_from_name<InputRole>(kInputRoles, name);
+}
+std::optional<OutputRole> output_role_from_name(std::string_view name) {
+  return role_from_name<OutputRole>(kOutputRoles, name);
+}
 
 Graph::Graph() = default;
 Graph::Graph(Graph&&) noexcept = default;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -71,6 +72,9 @@ struct Value {
 // Accumulators are zeroed before the first micro-step. The order of execution and fusion keep the two apart.
 enum class InputRole : uint8_t { data, label, weight, state, accumulator };
 
+std::string_view input_role_name(InputRole role);
+std::optional<InputRole> input_role_from_name(std::string_view name);
+
 struct GraphInput {
   ValueId value;
   InputRole role = InputRole::data;
@@ -81,6 +85,9 @@ struct GraphInput {
 
 // What a graph output is. `gradient` outputs exist with `--optimizer none`.
 enum class OutputRole : uint8_t { output, loss, gradient, metric };
+
+std::string_view output_role_name(OutputRole role);
+std::optional<OutputRole> output_role_from_name(std::string_view name);
 
 struct GraphOutput {
   ValueId value;
