@@ -67,6 +67,8 @@ ValueId Builder::expand(ValueId a, const Shape& shape) {
 }
 
 ValueId Builder::slice(ValueId a, Dims starts, Dims sizes, Dims steps) {
+  for (size_t i = 0; i < std::min(sizes.size(), steps.size()); ++i)
+    if (sizes[i] < 2) steps[i] = 1;  // any step is the same
   return make(Op::slice, {a},
               {{"starts", std::move(starts)}, {"sizes", std::move(sizes)}, {"steps", std::move(steps)}});
 }
