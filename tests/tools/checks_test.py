@@ -74,6 +74,12 @@ class ChecksTest(unittest.TestCase):
             "ir/a.cpp": "namespace stepc {\nclass C {\n" + "  int a;\n" * 80 + "};\nconst int kTable[] = {\n" + rows + "};\n}\n",
         }), [])
 
+    def test_sources(self):
+        self.assertEqual(self.findings("check_sources", {
+            "ir/CMakeLists.txt": "stepc_library(stepc_ir\n  SOURCES\n    b.cpp\n    a.cpp\n    ops/c.cpp\n)\n",
+            "ir/a.cpp": "", "ir/b.cpp": "", "ir/ops/c.cpp": "", "ir/ops/d.cpp": "",
+        }), ["ir/ops/d.cpp: named 0 times in ir/CMakeLists.txt", "ir/CMakeLists.txt: sources are not sorted"])
+
     def test_readmes(self):
         files = {f"{folder}/README.md": "role\n" for folder in ("ir", "passes", "codegen", "models", "tests", "tools")}
         self.assertEqual(self.findings("check_readmes", files), ["runtime/README.md is missing"])
