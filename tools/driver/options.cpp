@@ -1,0 +1,221 @@
+#include "tools/driver/options.h"
+
+#include "ir/support/error.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <thread>
+
+namespace stepc {
+namespace {
+
+// CLI11 turns what a callback throws into wrong usage (exit status 2) only if it is one of its own errors.
+template <typename Parse>
+auto as_usage(Parse parse) {
+  return [parse](const std::string& text) {
+    try {
+      parse(text);
+    } catch (const UserError& error) {
+      throw CLI::ValidationError(error.what());
+    }
+  };
+}
+
+CLI::Option* add_parsed(CLI::App& app, const std::string& name, auto parse, const std::string& help) {
+  return app.add_option_function<std::string>(name, as_usage(parse), help);
+}
+
+void not_available(CLI::App& app, std::initializer_list<const char*> names) {
+  for (const char* name : names)
+    app.add_option_function<std::vector<std::string>>(
+           name,
+           [name](const std::vector<std::string>&) {
+             throw CLI::ValidationError(fmt::format("{} is not available yet", name));
+           })
+        ->expected(0, -1)
+        ->group("");
+}
+
+int64_t parse_size(std::string_view option, std::string_view text, std::string_view number) {
+  int64_t size = 0;
+  const char* end = number.data() + number.size();
+  if (number.empty() || std::from_chars(number.data(), end, size).ptr != end)
+    user_error("{} {}: expected NAME=N, or N for a zoo model's width", option, text);
+  if (size < 0) user_error("{} {}: a size cannot be negative", option, text);
+  return size;
+}
+
+// NAME=N binds a symbolic dimension, N alone is the width of a zoo model.
+void add_dim(DriverOptions& options, const std::string& text) {
+  const size_t equals = text.rfind('=');
+  if (equals == std::string::npos)
+    options.zoo.dim = parse_size("--dim", text, text);
+  else
+    options.dims[text.substr(0, equals)] = parse_size("--dim", text, std::string_view(text).substr(equals + 1));
+}
+
+bool parse_on_off(std::string_view option, std::string_view text) {
+  if (text != "on" && text != "off") user_error("{} {}: expected on or off", option, text);
+  return text == "on";
+}
+
+Target parse_target(const std::string& text) {
+  if (text == "cpu") return Target::cpu;
+  if (text == "interpreter") return Target::interpreter;
+  if (text.starts_with("cuda") || text.starts_with("simt")) user_error("--target {} is not available yet", text);
+  user_error("--target {}: expected cpu or interpreter", text);
+}
+
+void expect_only(std::string_view option, std::string_view text, std::string_view available,
+                 std::initializer_list<std::string_view> later) {
+  if (text == available) return;
+  if (std::ranges::find(later, text) != later.end()) user_error("{} {} is not available yet", option, text);
+  user_error("{} {}: expected {}", option, text, available);
+}
+
+}  // namespace
+
+bool ZooOverrides::any() const {
+  return !family.empty() || layers || dim || heads || kv_heads || ffn || vocab || seq || experts || top_k || tied ||
+         blocks_only;
+}
+
+int DriverOptions::thread_count() const {
+  return threads > 0 ? threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+TrainOptions DriverOptions::train_options() const {
+  TrainOptions resolved = train;
+  if (lr) resolved.optimizer.lr = *lr;
+  return resolved;
+}
+
+void add_model_options(CLI::App& app, DriverOptions& options) {
+  add_parsed(
+      app, "--dim", [&](const std::string& text) { add_dim(options, text); },
+      "NAME=N: binds a symbolic dimension (repeatable); N: width of a zoo model")
+      ->trigger_on_parse();
+  app.add_option("--trainable", options.trainable, "globs over initializer names to train; all others are frozen");
+  app.add_option("--frozen", options.frozen, "globs over initializer names not to train");
+
+  ZooOverrides& zoo = options.zoo;
+  const std::string group = "Zoo models";
+  app.add_option("--family", zoo.family, "gpt2, llama, bert, vit or moe")->group(group);
+  app.add_option("--layers", zoo.layers, "layers")->group(group);
+  app.add_option("--heads", zoo.heads, "attention heads")->group(group);
+  app.add_option("--kv-heads", zoo.kv_heads, "key and value heads")->group(group);
+  app.add_option("--ffn", zoo.ffn, "width of the feed-forward layer")->group(group);
+  app.add_option("--vocab", zoo.vocab, "vocabulary size")->group(group);
+  app.add_option("--seq", zoo.seq, "sequence length")->group(group);
+  app.add_option("--experts", zoo.experts, "experts per layer (moe)")->group(group);
+  app.add_option("--top-k", zoo.top_k, "experts per token (moe)")->group(group);
+  app.add_flag("--tied,!--untied", zoo.tied, "share the embedding with the head")->group(group);
+  app.add_flag("--blocks-only", zoo.blocks_only, "without embedding and head")->group(group);
+  app.add_option("--weights", zoo.weights, "none, random or random:SEED")->group(group);
+}
+
+void add_step_options(CLI::App& app, DriverOptions& options) {
+  TrainOptions& train = options.train;
+  const std::string group = "Training step";
+  add_parsed(
+      app, "--loss", [&](const std::string& text) { train.loss.kind = parse_loss_kind(text); },
+      "cross-entropy, mse, mean, sum, mean-square or output (default: as the outputs suggest)")
+      ->group(group);
+  app.add_option("--logits", train.loss.logits, "the output that the loss is taken of")->group(group);
+  app.add_option("--labels", train.loss.labels, "the input that holds the labels")->group(group);
+  app.add_flag("--shift", train.loss.shift, "position t predicts label t+1")->group(group);
+  app.add_option("--ignore-index", train.loss.ignore_index, "label that does not count (default -100)")->group(group);
+  app.add_option("--grad-inputs", train.grad_inputs, "glob over float inputs to differentiate too")->group(group);
+  add_parsed(
+      app, "--optimizer", [&](const std::string& text) { train.optimizer = parse_optimizer(text); },
+      "adamw, adam, sgd or none, with :lr=1e-4,beta1=0.9,beta2=0.999,eps=1e-8,weight_decay=0.01,momentum=0")
+      ->group(group);
+  app.add_option("--lr", options.lr, "learning rate, whatever --optimizer says")->group(group);
+  app.add_option("--clip-norm", train.clip_norm, "bounds the global gradient norm")
+      ->check(CLI::PositiveNumber)
+      ->group(group);
+  app.add_option("--accumulate", train.accumulate, "micro-steps per update")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 20))
+      ->group(group);
+  add_parsed(
+      app, "--dropout", [&](const std::string& text) { train.dropout = parse_on_off("--dropout", text); },
+      "off (default): dropout nodes are identities; on")
+      ->group(group);
+  add_parsed(
+      app, "--fuse",
+      [&](const std::string& text) {
+        if (text == "full") user_error("--fuse full is not available yet");
+        train.fuse = parse_fuse_level(text);
+      },
+      "off or pointwise (default)")
+      ->group(group);
+  add_parsed(
+      app, "--precision",
+      [](const std::string& text) { expect_only("--precision", text, "fp32", {"bf16", "fp16", "tf32"}); }, "fp32")
+      ->group("");
+  add_parsed(
+      app, "--deterministic",
+      [](const std::string& text) { expect_only("--deterministic", text, "on", {"off"}); }, "on")
+      ->group("");
+  add_parsed(
+      app, "--remat", [](const std::string& text) { expect_only("--remat", text, "none", {text}); }, "none")
+      ->group("");
+  add_parsed(
+      app, "--target", [&](const std::string& text) { options.target = parse_target(text); },
+      "cpu (default) or interpreter")
+      ->group(group);
+  app.add_option("--threads", options.threads, "threads (default: all cores)")
+      ->check(CLI::Range(1, 1024))
+      ->group(group);
+  app.add_option("--seed", options.seed, "seed of data order, random weights and dropout")->group(group);
+  not_available(app, {"--memory-budget", "--saved-budget", "--cost", "--ledger", "--fuse-attention", "--fuse-loss",
+                      "--fuse-edges", "--device-spec", "--dump-onnx"});
+}
+
+void add_pass_options(CLI::App& app, DriverOptions& options) {
+  const std::string group = "Passes";
+  app.add_option("--stop-after", options.stop_after, "the last pass to run")->group(group);
+  app.add_option("--skip", options.skip, "a pass to leave out (repeatable)")->group(group);
+  app.add_option("--bisect", options.bisect, "stop optional passes after N changes")
+      ->check(CLI::NonNegativeNumber)
+      ->group(group);
+  app.add_option("--dump-after", options.dump_after, "PASS or all[=DIR]: write the graph's text after passes")
+      ->group(group);
+}
+
+void add_run_options(CLI::App& app, DriverOptions& options) {
+  const std::string group = "Data and steps";
+  app.add_option("--data", options.data, ".npz batch, .u8/.u16/.u32 token file, or any file as text (bytes as tokens)")
+      ->group(group);
+  app.add_option("--token-dtype", options.token_dtype, "u8, u16 or u32: the file holds tokens of this type")
+      ->check(CLI::IsMember({"u8", "u16", "u32"}))
+      ->group(group);
+  app.add_option("--steps", options.steps, "steps to run (default 1)")->check(CLI::NonNegativeNumber)->group(group);
+  app.add_option("--warmup", options.warmup, "steps before timing starts; they train and count in the losses")
+      ->check(CLI::NonNegativeNumber)
+      ->group(group);
+  app.add_option("--save", options.save, "FILE.safetensors or .onnx: weights and state after the last step")
+      ->group(group);
+  app.add_option("--resume", options.resume, "a file written by --save")->group(group);
+  app.add_option("--outputs", options.outputs, "FILE.npz: loss, outputs and gradients of the last step")->group(group);
+  app.add_option("--dump-weights", options.dump_weights, "FILE.npz: weights after the last step")->group(group);
+}
+
+void add_output_options(CLI::App& app, DriverOptions& options) {
+  const std::string group = "Output";
+  app.add_option("--json", options.json, "FILE: the whole report; - for standard output")->group(group);
+  app.add_flag("-q,--quiet", options.quiet, "print errors only")->group(group);
+  app.add_flag("-v,--verbose", options.verbose, "print more")->group(group);
+  add_parsed(
+      app, "--progress",
+      [&](const std::string& text) {
+        if (text != "auto" && text != "off") user_error("--progress {}: expected auto or off", text);
+        options.progress = text == "auto";
+      },
+      "auto (default): on a terminal; off")
+      ->group(group);
+}
+
+}  // namespace stepc

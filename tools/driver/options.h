@@ -1,0 +1,87 @@
+#pragma once
+
+#include "passes/options.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace stepc {
+
+enum class Target : uint8_t { cpu, interpreter };
+
+// Custom zoo shapes: each one given replaces that of the named (or family's default) configuration.
+struct ZooOverrides {
+  std::string family;
+  std::optional<int64_t> layers, dim, heads, kv_heads, ffn, vocab, seq, experts, top_k;
+  std::optional<bool> tied;
+  bool blocks_only = false;
+  std::string weights;  // "none", "random", "random:SEED"; empty: the command's default
+  bool any() const;
+};
+
+// Everything a command line can say, as the contract of commands and options has it. Each command declares the part it
+// reads; the rest keeps these defaults.
+struct DriverOptions {
+  std::string model;   // .onnx file, zoo name, .ir text, or (run) a compiled directory
+  std::string output;  // -o
+
+  // --- model
+  std::map<std::string, int64_t> dims;
+  ZooOverrides zoo;
+  std::string trainable;  // comma-separated globs; empty: as the importer decides
+  std::string frozen;
+
+  // --- step
+  TrainOptions train;
+  std::optional<double> lr;  // over train.optimizer.lr
+  Target target = Target::cpu;
+  int threads = 0;  // 0: all cores
+  uint64_t seed = 0;
+
+  // --- passes
+  std::string stop_after;
+  std::vector<std::string> skip;
+  std::optional<int64_t> bisect;
+  std::string dump_after;  // PASS, "all" or "all=DIR"
+  bool plan_only = false;
+
+  // --- data and steps (run)
+  std::string data;
+  std::string token_dtype;
+  int64_t steps = 1;
+  int64_t warmup = 0;
+  std::string save, resume, outputs, dump_weights;
+
+  // --- saved, check, opt, doctor
+  std::string stage = "compiled";
+  std::string golden, param_map;
+  std::string passes;
+  bool list_passes = false;
+  bool calibrate = false;
+
+  // --- output
+  std::string json;
+  bool quiet = false;
+  bool verbose = false;
+  bool progress = true;
+
+  int thread_count() const;  // resolved
+  TrainOptions train_options() const;  // resolved: --lr applied
+};
+
+// The groups of options that commands share. Options and values of later releases are known but refused as "not available
+// yet", and stay out of the help.
+void add_model_options(CLI::App& app, DriverOptions& options);
+void add_step_options(CLI::App& app, DriverOptions& options);
+void add_pass_options(CLI::App& app, DriverOptions& options);
+void add_run_options(CLI::App& app, DriverOptions& options);
+void add_output_options(CLI::App& app, DriverOptions& options);
+
+}  // namespace stepc
