@@ -77,11 +77,6 @@ void expect_only(std::string_view option, std::string_view text, std::string_vie
 
 }  // namespace
 
-bool ZooOverrides::any() const {
-  return !family.empty() || layers || dim || heads || kv_heads || ffn || vocab || seq || experts || top_k || tied ||
-         blocks_only;
-}
-
 int DriverOptions::thread_count() const {
   return threads > 0 ? threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
@@ -113,7 +108,7 @@ void add_model_options(CLI::App& app, DriverOptions& options) {
   app.add_option("--top-k", zoo.top_k, "experts per token (moe)")->group(group);
   app.add_flag("--tied,!--untied", zoo.tied, "share the embedding with the head")->group(group);
   app.add_flag("--blocks-only", zoo.blocks_only, "without embedding and head")->group(group);
-  app.add_option("--weights", zoo.weights, "none, random or random:SEED")->group(group);
+  app.add_option("--weights", options.weights, "none, random or random:SEED")->group(group);
 }
 
 void add_step_options(CLI::App& app, DriverOptions& options) {
@@ -153,11 +148,14 @@ void add_step_options(CLI::App& app, DriverOptions& options) {
       ->group(group);
   add_parsed(
       app, "--precision",
-      [](const std::string& text) { expect_only("--precision", text, "fp32", {"bf16", "fp16", "tf32"}); }, "fp32")
+      [](const std::string& text) {
+        expect_only("--precision", text, "fp32", {"bf16", "fp16", "tf32"});
+      },
+      "fp32")
       ->group("");
   add_parsed(
-      app, "--deterministic",
-      [](const std::string& text) { expect_only("--deterministic", text, "on", {"off"}); }, "on")
+      app, "--deterministic", [](const std::string& text) { expect_only("--deterministic", text, "on", {"off"}); },
+      "on")
       ->group("");
   add_parsed(
       app, "--remat", [](const std::string& text) { expect_only("--remat", text, "none", {text}); }, "none")

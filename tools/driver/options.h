@@ -1,5 +1,6 @@
 #pragma once
 
+#include "models/zoo/zoo.h"
 #include "passes/options.h"
 
 #include <cstdint>
@@ -16,16 +17,6 @@ namespace stepc {
 
 enum class Target : uint8_t { cpu, interpreter };
 
-// Custom zoo shapes: each one given replaces that of the named (or family's default) configuration.
-struct ZooOverrides {
-  std::string family;
-  std::optional<int64_t> layers, dim, heads, kv_heads, ffn, vocab, seq, experts, top_k;
-  std::optional<bool> tied;
-  bool blocks_only = false;
-  std::string weights;  // "none", "random", "random:SEED"; empty: the command's default
-  bool any() const;
-};
-
 // Everything a command line can say, as the contract of commands and options has it. Each command declares the part it
 // reads; the rest keeps these defaults.
 struct DriverOptions {
@@ -35,6 +26,7 @@ struct DriverOptions {
   // --- model
   std::map<std::string, int64_t> dims;
   ZooOverrides zoo;
+  std::string weights;    // "none", "random", "random:SEED"; empty: the command's default
   std::string trainable;  // comma-separated globs; empty: as the importer decides
   std::string frozen;
 
@@ -72,12 +64,12 @@ struct DriverOptions {
   bool verbose = false;
   bool progress = true;
 
-  int thread_count() const;  // resolved
+  int thread_count() const;            // resolved
   TrainOptions train_options() const;  // resolved: --lr applied
 };
 
-// The groups of options that commands share. Options and values of later releases are known but refused as "not available
-// yet", and stay out of the help.
+// The groups of options that commands share. Options and values of later releases are known but refused as "not
+// available yet", and stay out of the help.
 void add_model_options(CLI::App& app, DriverOptions& options);
 void add_step_options(CLI::App& app, DriverOptions& options);
 void add_pass_options(CLI::App& app, DriverOptions& options);

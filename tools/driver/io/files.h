@@ -27,8 +27,8 @@ class MappedInput {
 
 std::string read_text_file(const std::string& path);
 
-// A file written beside its place and renamed when complete, so that a reader never sees half of one and a failure loses
-// nothing. Throws UserError where writing fails (no permission, full disk).
+// A file written beside its place and renamed when complete, so that a reader never sees half of one and a failure
+// loses nothing. Throws UserError where writing fails (no permission, full disk).
 class AtomicFile {
  public:
   explicit AtomicFile(std::string path);

@@ -111,7 +111,8 @@ Tensor from_fortran_order(const Tensor& columns) {
 }
 
 // Fixed-width UTF-32 strings; only ASCII occurs in names.
-std::vector<std::string> read_texts(const NpyHeader& header, std::span<const std::byte> data, const std::string& where) {
+std::vector<std::string> read_texts(const NpyHeader& header, std::span<const std::byte> data,
+                                    const std::string& where) {
   int64_t width = 0;
   std::from_chars(header.descr.data() + 2, header.descr.data() + header.descr.size(), width);
   if (checked_mul(checked_mul(header.shape.numel(), width), 4) != static_cast<int64_t>(data.size()))
@@ -131,8 +132,8 @@ std::vector<std::string> read_texts(const NpyHeader& header, std::span<const std
 std::vector<std::byte> npy_bytes(const TensorView& tensor) {
   std::string dims;
   for (const int64_t dim : tensor.type.shape) dims += std::to_string(dim) + ",";
-  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}",
-                                   descr_of(tensor.type.dtype), dims);
+  std::string header =
+      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", descr_of(tensor.type.dtype), dims);
   header.append(63 - (kMagic.size() + 4 + header.size()) % 64, ' ');
   header += '\n';
   std::string head(kMagic);

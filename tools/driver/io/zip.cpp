@@ -45,7 +45,8 @@ void ZipReader::damaged(const char* what) const { user_error("{}: not a readable
 uint64_t ZipReader::number(uint64_t offset, int bytes) const {
   if (offset > size_ || static_cast<uint64_t>(bytes) > size_ - offset) damaged("truncated");
   uint64_t value = 0;
-  for (int i = bytes; i-- > 0;) value = value << 8 | std::to_integer<uint64_t>(data_[offset + static_cast<uint64_t>(i)]);
+  for (int i = bytes; i-- > 0;)
+    value = value << 8 | std::to_integer<uint64_t>(data_[offset + static_cast<uint64_t>(i)]);
   return value;
 }
 

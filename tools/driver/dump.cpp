@@ -1,0 +1,45 @@
+#include "tools/driver/dump.h"
+
+#include "ir/constant_store.h"
+#include "ir/parser.h"
+#include "ir/printer.h"
+#include "ir/support/error.h"
+#include "passes/registry.h"
+#include "tools/driver/io/files.h"
+
+#include <cstdio>
+#include <filesystem>
+
+namespace stepc {
+
+void DumpTarget::write(const Graph& graph, std::string_view pass_name, size_t position) const {
+  if (pass != "all" && pass != pass_name) return;
+  if (directory.empty()) {
+    fmt::print("; after {}\n{}\n", pass_name, print(graph));
+    return;
+  }
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error) user_error("cannot create {}: {}", directory, error.message());
+  write_graph(fmt::format("{}/{:02}-{}.ir", directory, position + 1, pass_name), graph);
+}
+
+std::optional<DumpTarget> parse_dump_target(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  const size_t equals = text.find('=');
+  DumpTarget target{text.substr(0, equals), equals == std::string::npos ? std::string() : text.substr(equals + 1)};
+  if (target.pass != "all") find_pass(target.pass);
+  return target;
+}
+
+void write_graph(const std::string& path, const Graph& graph) {
+  ConstantDirectory constants = ConstantDirectory::beside(path);
+  write_file_atomically(path, print(graph, &constants));
+}
+
+Graph read_graph(const std::string& path) {
+  const ConstantDirectory constants = ConstantDirectory::beside(path);
+  return parse(read_text_file(path), {path, &constants});
+}
+
+}  // namespace stepc

@@ -1,0 +1,50 @@
+#include "tools/driver/step.h"
+
+#include "ir/constant_store.h"
+#include "ir/op_def.h"
+#include "ir/printer.h"
+#include "ir/support/error.h"
+#include "passes/pipelines.h"
+#include "tools/driver/dump.h"
+
+namespace stepc {
+namespace {
+
+int64_t flops_of(const Graph& graph, auto in_phase) {
+  int64_t flops = 0;
+  for (NodeId id = graph.first(); id.valid(); id = graph.next(id))
+    if (in_phase(graph.node(id).origin.phase)) flops += node_cost(graph, graph.node(id)).flops;
+  return flops;
+}
+
+PhaseFlops phase_flops(const Graph& graph) {
+  return {flops_of(graph, [](Phase phase) { return phase <= Phase::loss; }),
+          flops_of(graph, [](Phase phase) { return phase == Phase::backward; })};
+}
+
+}  // namespace
+
+Step build_step(Model& model, const DriverOptions& options, const LibraryScratch* scratch) {
+  const TrainOptions train = options.train_options();
+  PassContext context(train);
+  context.scratch = scratch;
+
+  Step step;
+  step.graph = std::move(model.import.graph);
+  const std::optional<DumpTarget> dump = parse_dump_target(options.dump_after);
+  RunnerOptions runner;
+  runner.stop_after = options.stop_after;
+  runner.skip = {options.skip.begin(), options.skip.end()};
+  runner.bisect = options.bisect;
+  runner.dump = [&](const Graph& graph, std::string_view pass, size_t position) {
+    if (pass == "autodiff") step.flops = phase_flops(graph);
+    if (dump) dump->write(graph, pass, position);
+  };
+  step.passes = run_passes(step.graph, default_pipeline(), context, runner);
+  step.optimizer_flops = flops_of(step.graph, [](Phase phase) { return phase == Phase::optimizer; });
+  step.saved = saved_tensors(step.graph, Layouts(step.graph));
+  step.plan = std::move(context.plan);
+  return step;
+}
+
+}  // namespace stepc
