@@ -22,11 +22,14 @@ void gather_nd(Lowering& l, const OnnxNode& n) {
   l.set(0, l.b.make(Op::gather_nd, {l.in(0), l.in(1)}, {{"batch_dims", n.integer("batch_dims", 0)}}));
 }
 
-// `largest` and `sorted` exist since version 11; sorted results are right also where order does not matter.
+// `largest` and `sorted` exist since version 11.
 void top_k(Lowering& l, const OnnxNode& n) {
   const int64_t k = n.opset >= 10 ? l.known_integer(1, "k of TopK") : n.integer("k", 0);
   const NodeId node = l.b.make_node(
-      Op::top_k, {l.in(0)}, {{"axis", axis_attribute(l, n, -1)}, {"k", k}, {"largest", n.flag("largest", true)}});
+      Op::top_k, {l.in(0)}, {{"axis", axis_attribute(l, n, -1)},
+                                           {"k", k},
+                                           {"largest", n.flag("largest", true)},
+                                           {"sorted", n.flag("sorted", true)}});
   l.set(0, l.b.graph().node(node).outputs[0]);
   l.set(1, l.b.graph().node(node).outputs[1]);
 }

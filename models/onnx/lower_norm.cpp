@@ -55,18 +55,10 @@ ValueId normalize_groups(Builder& b, const OnnxNode& n, ValueId x, int64_t group
   return b.reshape(b.make(Op::layer_norm, {grouped}, norm_attrs(n, 2)), shape);
 }
 
-// Scale and bias have one element per group in version 18, one per channel from 21 on.
+// Version 21; the checker refuses version 18, which is deprecated.
 void group_normalization(Lowering& l, const OnnxNode& n) {
-  Builder& b = l.b;
   check_stash_type(n);
-  const int64_t groups = n.integer("num_groups", 1);
-  const ValueId x = normalize_groups(b, n, l.in(0), groups);
-  const auto per_channel = [&](ValueId v) {
-    if (n.opset >= 21) return v;
-    const int64_t channels = b.shape(x)[1];
-    return b.reshape(b.expand(b.reshape(v, {groups, 1}), {groups, channels / groups}), {channels});
-  };
-  l.set(0, scale_channels(b, x, per_channel(l.in(1)), per_channel(l.in(2))));
+  l.set(0, scale_channels(l.b, normalize_groups(l.b, n, l.in(0), n.integer("num_groups", 1)), l.in(1), l.in(2)));
 }
 
 void instance_normalization(Lowering& l, const OnnxNode& n) {

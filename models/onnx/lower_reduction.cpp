@@ -66,20 +66,13 @@ void log_sum_exp(Lowering& l, const OnnxNode& n) {
   l.set(0, b.reshape(kept, reduce(b.shape(x), r.axes, r.keepdims)));
 }
 
-// The first extreme element, or with select_last_index the last: the first of the reversed axis, counted from the back.
 template <Op op>
 void arg(Lowering& l, const OnnxNode& n) {
-  Builder& b = l.b;
   const size_t axis = normalize_axis(n.integer("axis", 0), l.shape(0).rank());
-  const Attrs attrs{{"axis", static_cast<int64_t>(axis)}, {"keepdims", n.flag("keepdims", true)}};
-  if (!n.flag("select_last_index", false)) return l.set(0, b.make(op, {l.in(0)}, attrs));
-  const Dims sizes = l.shape(0).dims();
-  Dims starts(sizes.size(), 0);
-  Dims steps(sizes.size(), 1);
-  starts[axis] = sizes[axis] - 1;
-  steps[axis] = -1;
-  const ValueId from_back = b.make(op, {b.slice(l.in(0), starts, sizes, steps)}, attrs);
-  l.set(0, b.sub(b.scalar_like(static_cast<double>(sizes[axis] - 1), from_back), from_back));
+  l.set(0, l.b.make(op, {l.in(0)},
+                    {{"axis", static_cast<int64_t>(axis)},
+                     {"keepdims", n.flag("keepdims", true)},
+                     {"select_last_index", n.flag("select_last_index", false)}}));
 }
 
 constexpr auto kRules = std::to_array<NamedRule>({

@@ -1,0 +1,36 @@
+// The cases that the repository keeps: a selection of ONNX's node tests, and old forms of operators, which ONNX's tests
+// no longer have (tests/data/onnx_node/README.md).
+
+#include "tests/onnx_node/node_case.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+namespace stepc::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> kept_cases() {
+  std::vector<std::string> cases;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator("tests/data/onnx_node"))
+    if (entry.path().filename() == "model.onnx") cases.push_back(entry.path().parent_path().string());
+  std::sort(cases.begin(), cases.end());
+  return cases;
+}
+
+class OnnxNode : public testing::TestWithParam<std::string> {};
+
+TEST_P(OnnxNode, AgreesOnTheInterpreter) {
+  const Verdict verdict = run_node_case(GetParam(), run_interpreter);
+  EXPECT_EQ(verdict.outcome, Outcome::pass) << verdict.detail;
+}
+
+INSTANTIATE_TEST_SUITE_P(Kept, OnnxNode, testing::ValuesIn(kept_cases()), [](const auto& info) {
+  return fs::path(info.param).filename().string();
+});
+
+}  // namespace
+}  // namespace stepc::test
