@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
-// Attention 23, 24 (adds nonpad_kv_seqlen) and 25 (adds windows). Scores go through scale, softcap, mask and the limits on
-// key positions, in this order. One composite does it, except where the scores themselves are asked for.
+// Attention 23, 24 (adds nonpad_kv_seqlen) and 25 (adds windows). Scores go through scale, softcap, mask and the limits
+// on key positions, in this order. One composite does it, except where the scores themselves are asked for.
 namespace stepc::onnx_import {
 namespace {
 
@@ -28,7 +28,8 @@ struct Limits {
 // (B, S, H·D) → (B, H, S, D)
 ValueId split_heads(Builder& b, ValueId x, int64_t heads, std::string_view key) {
   const Shape shape = b.shape(x);
-  if (heads <= 0 || shape[2] % heads != 0) user_error("{} = {} does not divide the last dim of {}", key, heads, to_string(shape));
+  if (heads <= 0 || shape[2] % heads != 0)
+    user_error("{} = {} does not divide the last dim of {}", key, heads, to_string(shape));
   return b.transpose(b.reshape(x, {shape[0], shape[1], heads, shape[2] / heads}), {0, 2, 1, 3});
 }
 
@@ -36,13 +37,15 @@ ValueId heads_of(const Lowering& l, const OnnxNode& n, size_t operand, std::stri
   const Shape& shape = l.shape(operand);
   if (shape.rank() == 3) return split_heads(l.b, l.in(operand), n.integer(key, 0), key);
   if (shape.rank() != 4) user_error("operand {} is {}; 3 or 4 dimensions are expected", operand, to_string(shape));
-  if (n.has(key) && n.integer(key, 0) != shape[1]) user_error("{} = {} but the operand is {}", key, n.integer(key, 0), to_string(shape));
+  if (n.has(key) && n.integer(key, 0) != shape[1])
+    user_error("{} = {} but the operand is {}", key, n.integer(key, 0), to_string(shape));
   return l.in(operand);
 }
 
 Heads bind_heads(const Lowering& l, const OnnxNode& n) {
   if (l.shape(0).rank() != l.shape(1).rank() || l.shape(0).rank() != l.shape(2).rank())
-    user_error("Q {}, K {} and V {} must have the same rank", to_string(l.shape(0)), to_string(l.shape(1)), to_string(l.shape(2)));
+    user_error("Q {}, K {} and V {} must have the same rank", to_string(l.shape(0)), to_string(l.shape(1)),
+               to_string(l.shape(2)));
   if (l.has(4) != l.has(5)) user_error("past_key and past_value are given together or not at all");
   if (l.has(4) && l.has(6)) user_error("nonpad_kv_seqlen and past_key cannot both be given");
   const auto with_past = [&](size_t past, ValueId x) { return l.has(past) ? l.b.concat({l.in(past), x}, 2) : x; };
@@ -82,7 +85,8 @@ ValueId within_limits(Builder& b, const Limits& limits, ValueId offset, int64_t 
   const ValueId diagonal = b.add(b.iota(Dtype::i64, {queries, 1}, 0), offset);
   ValueId allowed = kNoValue;
   if (limits.causal || limits.right >= 0)
-    allowed = b.binary(Op::less_equal, key, limits.causal ? diagonal : b.add(diagonal, static_cast<double>(limits.right)));
+    allowed =
+        b.binary(Op::less_equal, key, limits.causal ? diagonal : b.add(diagonal, static_cast<double>(limits.right)));
   if (limits.left >= 0)
     allowed = restrict(b, allowed, b.binary(Op::less_equal, b.add(diagonal, -static_cast<double>(limits.left)), key));
   return allowed;
@@ -101,14 +105,15 @@ ValueId restrict_to_lengths(const Lowering& l, ValueId mask, const Limits& limit
 ValueId grouped(Builder& b, ValueId left, ValueId right, std::string_view spec) {
   const Shape shape = b.shape(left);
   const int64_t key_heads = b.shape(right)[1];
-  if (key_heads == 0 || shape[1] % key_heads != 0) user_error("{} key heads do not divide {} query heads", key_heads, shape[1]);
+  if (key_heads == 0 || shape[1] % key_heads != 0)
+    user_error("{} key heads do not divide {} query heads", key_heads, shape[1]);
   const ValueId apart = b.reshape(left, {shape[0], key_heads, shape[1] / key_heads, shape[2], shape[3]});
   const ValueId product = b.contraction(apart, right, spec);
   return b.reshape(product, {shape[0], shape[1], shape[2], b.shape(product)[4]});
 }
 
-// The computation written out. Output 3 is, by qk_matmul_output_mode: 0 the scaled scores, 1 after softcap, 2 after mask
-// and limits, 3 the probabilities.
+// The computation written out. Output 3 is, by qk_matmul_output_mode: 0 the scaled scores, 1 after softcap, 2 after
+// mask and limits, 3 the probabilities.
 ValueId attend_openly(Lowering& l, const OnnxNode& n, const Heads& heads, ValueId mask, double scale, Dtype precision) {
   Builder& b = l.b;
   const int64_t mode = n.integer("qk_matmul_output_mode", 0);
@@ -119,7 +124,8 @@ ValueId attend_openly(Lowering& l, const OnnxNode& n, const Heads& heads, ValueI
   if (softcap > 0) scores = b.mul(b.unary(Op::tanh, b.div(scores, b.scalar_like(softcap, scores))), softcap);
   if (mode == 1) l.set(3, scores);
   if (mask.valid())
-    scores = b.dtype(mask) == Dtype::boolean ? b.select(mask, scores, b.scalar_like(kMasked, scores)) : b.add(scores, mask);
+    scores =
+        b.dtype(mask) == Dtype::boolean ? b.select(mask, scores, b.scalar_like(kMasked, scores)) : b.add(scores, mask);
   if (mode == 2) l.set(3, scores);
   const ValueId p = b.make(Op::softmax, {b.cast(scores, precision)}, {{"axis", int64_t{3}}, {"zero_dead_rows", true}});
   const ValueId weights = b.cast(p, b.dtype(scores));
@@ -146,7 +152,8 @@ void attention(Lowering& l, const OnnxNode& n) {
   const int64_t keys = b.shape(heads.k)[2];
   const double scale = n.real("scale", 1 / std::sqrt(static_cast<double>(b.shape(heads.q)[3])));
   const Dtype dtype = b.dtype(heads.q);
-  const Dtype precision = n.has("softmax_precision") ? l.dtype(static_cast<int32_t>(n.integer("softmax_precision", 1))) : dtype;
+  const Dtype precision =
+      n.has("softmax_precision") ? l.dtype(static_cast<int32_t>(n.integer("softmax_precision", 1))) : dtype;
 
   Limits limits = limits_of(l, n);
   ValueId mask = whole_mask(l, keys);
@@ -155,9 +162,10 @@ void attention(Lowering& l, const OnnxNode& n) {
     limits = {};
   }
   ValueId y;
-  if (l.wants(3) || dtype_bytes(precision) > dtype_bytes(statistics_dtype(dtype))) {
+  if (l.wants(3) || (precision == Dtype::f64 && dtype != Dtype::f64)) {  // the composite's softmax is float32 or wider
     if (limits.any())
-      mask = restrict(b, mask, within_limits(b, limits, b.scalar(static_cast<double>(limits.offset), Dtype::i64), queries, keys));
+      mask = restrict(
+          b, mask, within_limits(b, limits, b.scalar(static_cast<double>(limits.offset), Dtype::i64), queries, keys));
     y = attend_openly(l, n, heads, mask, scale, precision);
   } else {
     y = attend(l, n, heads, mask, scale, limits);

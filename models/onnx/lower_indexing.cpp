@@ -25,11 +25,11 @@ void gather_nd(Lowering& l, const OnnxNode& n) {
 // `largest` and `sorted` exist since version 11.
 void top_k(Lowering& l, const OnnxNode& n) {
   const int64_t k = n.opset >= 10 ? l.known_integer(1, "k of TopK") : n.integer("k", 0);
-  const NodeId node = l.b.make_node(
-      Op::top_k, {l.in(0)}, {{"axis", axis_attribute(l, n, -1)},
-                                           {"k", k},
-                                           {"largest", n.flag("largest", true)},
-                                           {"sorted", n.flag("sorted", true)}});
+  const NodeId node = l.b.make_node(Op::top_k, {l.in(0)},
+                                    {{"axis", axis_attribute(l, n, -1)},
+                                     {"k", k},
+                                     {"largest", n.flag("largest", true)},
+                                     {"sorted", n.flag("sorted", true)}});
   l.set(0, l.b.graph().node(node).outputs[0]);
   l.set(1, l.b.graph().node(node).outputs[1]);
 }

@@ -56,7 +56,8 @@ struct NodeCase {
 
 NodeCase read_case(const std::string& directory) {
   const auto model = parse_file<onnx::ModelProto>(directory + "/model.onnx");
-  return {read_values(directory, "input", model.graph().input()), read_values(directory, "output", model.graph().output())};
+  return {read_values(directory, "input", model.graph().input()),
+          read_values(directory, "output", model.graph().output())};
 }
 
 // Whether a value may decide a shape, so that it has to be known when the model is imported.
@@ -74,7 +75,8 @@ ImportedModel import_case(const std::string& directory, const NodeCase& node_cas
   return import_onnx(directory + "/model.onnx", options);
 }
 
-std::optional<ImportedModel> import_case(const std::string& directory, const NodeCase& node_case, std::string& refusal) {
+std::optional<ImportedModel> import_case(const std::string& directory, const NodeCase& node_case,
+                                         std::string& refusal) {
   for (const bool bind : {false, true}) {
     try {
       return import_case(directory, node_case, bind);

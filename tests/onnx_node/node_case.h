@@ -36,8 +36,8 @@ struct Verdict {
 // N the position in graph.input and graph.output. Imports the model, feeds the inputs, and compares every output: dtype
 // and shape exactly, elements by |a - b| <= absolute + relative · |b|, NaN equal to NaN.
 //
-// In these models even the operands that decide shapes are graph inputs. So when a model cannot be imported as it is, it
-// is imported once more with such inputs (integers, booleans, single numbers) bound to their values.
+// In these models even the operands that decide shapes are graph inputs. So when a model cannot be imported as it is,
+// it is imported once more with such inputs (integers, booleans, single numbers) bound to their values.
 Verdict run_node_case(const std::string& directory, const Backend& backend, Tolerance tolerance = {});
 
 }  // namespace stepc::test

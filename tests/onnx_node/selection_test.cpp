@@ -28,9 +28,8 @@ TEST_P(OnnxNode, AgreesOnTheInterpreter) {
   EXPECT_EQ(verdict.outcome, Outcome::pass) << verdict.detail;
 }
 
-INSTANTIATE_TEST_SUITE_P(Kept, OnnxNode, testing::ValuesIn(kept_cases()), [](const auto& info) {
-  return fs::path(info.param).filename().string();
-});
+INSTANTIATE_TEST_SUITE_P(Kept, OnnxNode, testing::ValuesIn(kept_cases()),
+                         [](const auto& info) { return fs::path(info.param).filename().string(); });
 
 }  // namespace
 }  // namespace stepc::test
