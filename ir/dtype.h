@@ -18,4 +18,7 @@ constexpr bool is_float(Dtype dtype) {
 }
 constexpr bool is_integer(Dtype dtype) { return !is_float(dtype) && dtype != Dtype::boolean; }
 
+// The dtype in which softmax, norms and losses compute, whatever the dtype of their float operands.
+constexpr Dtype statistics_dtype(Dtype dtype) { return dtype == Dtype::f64 ? Dtype::f64 : Dtype::f32; }
+
 }  // namespace stepc

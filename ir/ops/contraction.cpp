@@ -1,7 +1,7 @@
 #include "ir/builder.h"
 #include "ir/einsum.h"
 #include "ir/op_def.h"
-#include "ir/strided_loop.h"
+#include "ir/ops/index_space.h"
 #include "ir/support/checked.h"
 
 namespace stepc {
@@ -64,11 +64,18 @@ Dims label_strides(const std::vector<EinsumLabel>& labels, int EinsumLabel::*axi
   return strides;
 }
 
+// Integers wrap around, as they do on machines.
+double multiply_add(double a, double b, double sum) { return sum + a * b; }
+int64_t multiply_add(int64_t a, int64_t b, int64_t sum) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b) + static_cast<uint64_t>(sum));
+}
+
 template <typename T>
-void accumulate(const std::vector<T>& a, const std::vector<T>& b, std::vector<T>& result, const Dims& dims,
-                const std::array<Dims, 3>& strides) {
-  for_each_coordinate<3>(dims, strides, [&](const std::array<int64_t, 3>& at) {
-    result[static_cast<size_t>(at[2])] += a[static_cast<size_t>(at[0])] * b[static_cast<size_t>(at[1])];
+void contract(const std::vector<T>& a, const std::vector<T>& b, std::vector<T>& result, const Dims& dims,
+              const std::array<Dims, 3>& strides) {
+  for_each_offset<3>(dims, strides, [&](const std::array<int64_t, 3>& at) {
+    T& sum = result[static_cast<size_t>(at[2])];
+    sum = multiply_add(a[static_cast<size_t>(at[0])], b[static_cast<size_t>(at[1])], sum);
   });
 }
 
@@ -82,14 +89,14 @@ void eval(const EvalArgs& args) {
                                        label_strides(einsum.labels, &EinsumLabel::b_axis, b.type.shape),
                                        label_strides(einsum.labels, &EinsumLabel::result_axis, result.type.shape)};
   if (result.is_real())
-    accumulate(a.real, b.real, result.real, dims, strides);
+    contract(a.real, b.real, result.real, dims, strides);
   else
-    accumulate(a.integer, b.integer, result.integer, dims, strides);
+    contract(a.integer, b.integer, result.integer, dims, strides);
 }
 
 }  // namespace
 
-extern constinit const OpDef op_contraction = {
+constinit const OpDef op_contraction = {
     .name = "contraction",
     .kind = OpKind::contraction,
     .min_inputs = 2,

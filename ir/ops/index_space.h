@@ -2,6 +2,8 @@
 
 #include "ir/shape.h"
 
+#include <array>
+
 namespace stepc {
 
 // Calls f(coordinates) for every point of `shape` in row-major order: the k-th call is for linear index k.
@@ -22,6 +24,27 @@ inline int64_t offset_of(const Dims& point, const Dims& strides) {
   int64_t offset = 0;
   for (size_t i = 0; i < point.size(); ++i) offset += point[i] * strides[i];
   return offset;
+}
+
+// Calls f(offsets) for every point of a space of sizes `dims`, in row-major order: offsets[n] = Σ point[i]·strides[n][i].
+template <size_t N, typename F>
+void for_each_offset(const Dims& dims, const std::array<Dims, N>& strides, F&& f) {
+  for (const int64_t dim : dims)
+    if (dim == 0) return;
+  std::array<int64_t, N> offsets{};
+  Dims point(dims.size(), 0);
+  for (;;) {
+    f(static_cast<const std::array<int64_t, N>&>(offsets));
+    size_t axis = dims.size();
+    for (; axis > 0; --axis) {
+      const size_t i = axis - 1;
+      const bool carry = ++point[i] == dims[i];
+      for (size_t n = 0; n < N; ++n) offsets[n] += carry ? -strides[n][i] * (dims[i] - 1) : strides[n][i];
+      if (!carry) break;
+      point[i] = 0;
+    }
+    if (axis == 0) return;
+  }
 }
 
 // A shape seen from one axis: element (outer, k, inner) is at (outer·size + k)·inner_count + inner.
