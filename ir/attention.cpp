@@ -1,0 +1,64 @@
+#include "ir/attention.h"
+
+#include "ir/support/checked.h"
+
+#include <algorithm>
+
+namespace stepc {
+
+namespace {
+
+void check_shapes(const Shape& q, const Shape& k, const Shape& v) {
+  const auto refuse = [&](std::string_view what) {
+    user_error("{}: q {}, k {}, v {}", what, to_string(q), to_string(k), to_string(v));
+  };
+  if (q.rank() != 4 || k.rank() != 4 || v.rank() != 4) refuse("operands must have rank 4");
+  if (k[0] != q[0] || v[0] != q[0]) refuse("batch sizes differ");
+  if (k[1] != v[1] || k[1] == 0 || q[1] % k[1] != 0) refuse("key and value heads must be equal and divide query heads");
+  if (k[2] != v[2]) refuse("numbers of keys and values differ");
+  if (k[3] != q[3]) refuse("depths of queries and keys differ");
+}
+
+}  // namespace
+
+Attention bind_attention(const Attrs& attrs, const Shape& q, const Shape& k, const Shape& v) {
+  check_shapes(q, k, v);
+  Attention attention{.batch = q[0],
+                      .heads = q[1],
+                      .key_heads = k[1],
+                      .queries = q[2],
+                      .keys = k[2],
+                      .depth = q[3],
+                      .value_depth = v[3],
+                      .scale = attrs.real("scale"),
+                      .softcap = attrs.real("softcap"),
+                      .least_distance = {},
+                      .greatest_distance = {}};
+  if (!(attention.softcap >= 0)) user_error("softcap {} is negative", attention.softcap);
+  const int64_t offset = attrs.integer("causal_offset");
+  const int64_t left = attrs.integer("window_left"), right = attrs.integer("window_right");
+  if (left < -1 || right < -1) user_error("window [{}, {}]: sizes are -1 (no limit) or more", left, right);
+  if (left >= 0) attention.least_distance = checked_add(offset, -left);
+  if (right >= 0) attention.greatest_distance = checked_add(offset, right);
+  if (attrs.flag("causal")) attention.greatest_distance = std::min(offset, attention.greatest_distance.value_or(offset));
+  return attention;
+}
+
+Attention::KeyRange Attention::keys_of(int64_t query) const {
+  KeyRange range{0, keys};
+  if (least_distance) range.begin = std::clamp<int64_t>(checked_add(query, *least_distance), 0, keys);
+  if (greatest_distance) range.end = std::clamp<int64_t>(checked_add(query, checked_add(*greatest_distance, 1)), 0, keys);
+  range.end = std::max(range.begin, range.end);
+  return range;
+}
+
+int64_t Attention::pairs() const {
+  int64_t count = 0;
+  for (int64_t query = 0; query < queries; ++query) {
+    const KeyRange range = keys_of(query);
+    count = checked_add(count, range.end - range.begin);
+  }
+  return checked_mul(checked_mul(batch, heads), count);
+}
+
+}  // namespace stepc

@@ -1,0 +1,70 @@
+#pragma once
+
+#include "ir/attention.h"
+#include "ir/builder.h"
+#include "ir/op_def.h"
+
+#include <array>
+#include <string>
+#include <vector>
+
+namespace stepc {
+
+// What attention and attention_backward share.
+
+constexpr std::array<AttrSpec, 12> kAttentionAttrs = {{{"scale", AttrKind::real},
+                                                       {"causal", AttrKind::boolean, false},
+                                                       {"causal_offset", AttrKind::integer, false},
+                                                       {"window_left", AttrKind::integer, false, -1},
+                                                       {"window_right", AttrKind::integer, false, -1},
+                                                       {"softcap", AttrKind::real, false}}};
+
+// Throws UserError unless q, k, v are floats of one dtype with fitting shapes, and the mask, where there is one, a bool
+// or a float that broadcasts to [B, H, S, T].
+Attention infer_attention(const InferArgs& args, size_t mask);
+Attention bound_attention(const Graph& graph, const Node& node);
+
+// --- as nodes
+
+struct AttentionOperands {
+  ValueId q, k, v;
+  ValueId mask;  // kNoValue where there is none
+};
+
+// Scores after scale, softcap, mask and limits, -∞ where a key is excluded: [B, H, S, T], statistics dtype.
+struct ScoreNodes {
+  ValueId scores;
+  ValueId capped;  // tanh(s/c), where there is a softcap
+};
+ScoreNodes score_nodes(Builder& b, const Attention& attention, const AttentionOperands& operands);
+
+// Gradients from the result, its log-sum-exp and their gradients; `dlse` may be kNoValue.
+struct AttentionGradients {
+  ValueId q, k, v;
+  ValueId scores;  // of what softmax sees, so of an additive mask: [B, H, S, T], statistics dtype
+};
+AttentionGradients attention_gradients(Builder& b, const Attention& attention, const AttentionOperands& operands,
+                                       ValueId o, ValueId lse, ValueId d_o, ValueId dlse);
+
+// Σ over keys or queries with grouped heads: `spec` is an einsum in which * stands for the group's label. Operands and
+// result have rank 4; the query side, of H heads, is seen as [B, Hk, group, ., .] without copying keys.
+ValueId grouped_contraction(Builder& b, const Attention& attention, ValueId a, ValueId c, std::string spec);
+
+// --- evaluated
+
+// One query's scores against all keys, as ScoreNodes has them.
+class ScoreRows {
+ public:
+  ScoreRows(const Attention& attention, const RefTensor& q, const RefTensor& k, const RefTensor* mask);
+  // Fills `scores` (-∞ where excluded) and `slope`, the derivative of the capped score by the scaled one.
+  void compute(int64_t batch, int64_t head, int64_t query);
+  std::vector<double> scores, slope;
+
+ private:
+  const Attention& attention_;
+  const RefTensor &q_, &k_;
+  const RefTensor* mask_;
+  Dims mask_strides_;
+};
+
+}  // namespace stepc

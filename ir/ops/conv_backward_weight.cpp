@@ -1,0 +1,63 @@
+#include "ir/builder.h"
+#include "ir/op_def.h"
+#include "ir/ops/convolve.h"
+#include "ir/support/checked.h"
+
+namespace stepc {
+
+namespace {
+
+// conv_backward_weight(x, dy) → dw of shape `weight_shape`: the gradient of conv(x, w) by w.
+
+std::vector<Type> infer(const InferArgs& args) {
+  const Type &x = args.in(0), &dy = args.in(1);
+  if (!is_float(x.dtype) || dy.dtype != x.dtype)
+    user_error("operands {} and {} have no common float type", to_string(x), to_string(dy));
+  const Shape w(args.attrs.integers("weight_shape"));
+  const Shape y = bind_convolution(args.attrs, x.shape, w).output_shape();
+  if (dy.shape != y) user_error("a gradient {} for a result {}", to_string(dy.shape), to_string(y));
+  return {{x.dtype, w}};
+}
+
+// dw is linear in x and in dy: the gradients are the input gradient of conv at w = g, and conv(x, g).
+void vjp(VjpArgs& args) {
+  Attrs attrs;
+  for (const auto& [key, value] : args.node().attrs)
+    if (key != "weight_shape") attrs.set(key, value);
+  const ValueId g = args.grad(), x = args.in(0), dy = args.in(1);
+  if (args.needs(1)) args.set(1, args.b.make(Op::conv, {x, g}, attrs));
+  attrs.set("input_shape", args.graph().shape(x).dims());
+  if (args.needs(0)) args.set(0, args.b.make(Op::conv_backward_input, {dy, g}, attrs));
+}
+
+int64_t flops(const Graph& graph, const Node& node) {
+  const Convolution conv = bind_convolution(node.attrs, graph.shape(node.inputs[0]), graph.shape(node.outputs[0]));
+  return checked_mul(2, conv.multiply_adds());
+}
+
+void eval(const EvalArgs& args) {
+  const RefTensor &x = args.in(0), &dy = args.in(1);
+  RefTensor& dw = args.outputs[0];
+  for_each_product(bind_convolution(args.node.attrs, x.type.shape, dw.type.shape),
+                   [&](size_t at_x, size_t k, size_t y) { dw.real[k] += x.real[at_x] * dy.real[y]; });
+}
+
+}  // namespace
+
+constinit const OpDef op_conv_backward_weight = {
+    .name = "conv_backward_weight",
+    .kind = OpKind::contraction,
+    .min_inputs = 2,
+    .max_inputs = 2,
+    .attrs = {{{"weight_shape", AttrKind::integers},
+               {"strides", AttrKind::integers},
+               {"pads", AttrKind::integers},
+               {"dilations", AttrKind::integers},
+               {"group", AttrKind::integer, false, 1}}},
+    .infer = infer,
+    .vjp = vjp,
+    .flops = flops,
+    .eval = eval,
+};
+
+}  // namespace stepc
