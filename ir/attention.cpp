@@ -40,14 +40,16 @@ Attention bind_attention(const Attrs& attrs, const Shape& q, const Shape& k, con
   if (left < -1 || right < -1) user_error("window [{}, {}]: sizes are -1 (no limit) or more", left, right);
   if (left >= 0) attention.least_distance = checked_add(offset, -left);
   if (right >= 0) attention.greatest_distance = checked_add(offset, right);
-  if (attrs.flag("causal")) attention.greatest_distance = std::min(offset, attention.greatest_distance.value_or(offset));
+  if (attrs.flag("causal"))
+    attention.greatest_distance = std::min(offset, attention.greatest_distance.value_or(offset));
   return attention;
 }
 
 Attention::KeyRange Attention::keys_of(int64_t query) const {
   KeyRange range{0, keys};
   if (least_distance) range.begin = std::clamp<int64_t>(checked_add(query, *least_distance), 0, keys);
-  if (greatest_distance) range.end = std::clamp<int64_t>(checked_add(query, checked_add(*greatest_distance, 1)), 0, keys);
+  if (greatest_distance)
+    range.end = std::clamp<int64_t>(checked_add(query, checked_add(*greatest_distance, 1)), 0, keys);
   range.end = std::max(range.begin, range.end);
   return range;
 }

@@ -11,9 +11,10 @@ namespace stepc {
 // What attention and attention_backward compute, from their attributes and the shapes of
 // q [B, H, S, D], k [B, Hk, T, D] and v [B, Hk, T, Dv]. Query head h attends to key head h / group().
 //
-// Scores go through, in this order: `scale`; `softcap` c, s ← c·tanh(s/c), where not 0; the mask operand; then the limits
-// on the distance of key j from query i. Those are relative to the diagonal j = i + `causal_offset`: `causal` excludes
-// what lies after it, `window_left` and `window_right` what is further than that before or after it (-1: no limit).
+// Scores go through, in this order: `scale`; `softcap` c, s ← c·tanh(s/c), where not 0; the mask operand; then the
+// limits on the distance of key j from query i. Those are relative to the diagonal j = i + `causal_offset`: `causal`
+// excludes what lies after it, `window_left` and `window_right` what is further than that before or after it (-1: no
+// limit).
 struct Attention {
   int64_t batch = 0, heads = 0, key_heads = 0, queries = 0, keys = 0, depth = 0, value_depth = 0;
   double scale = 1;

@@ -8,13 +8,14 @@
 namespace stepc {
 
 // The loop nest of a convolution in any number of spatial dims: x [N, C, in..], w [M, C/group, k..] → y [N, M, out..],
-//   y[n, m, o] = Σ x[n, c, o·stride + k·dilation − pad_low] · w[m, c, k]   over k and the C/group channels of m's group,
+//   y[n, m, o] = Σ x[n, c, o·stride + k·dilation − pad_low] · w[m, c, k]   over k and the C/group channels of m's
+//   group,
 // where x is 0 outside its bounds.
 struct Convolution {
   int64_t batch = 0;
   int64_t groups = 1;
-  int64_t in_channels = 0;   // per group
-  int64_t out_channels = 0;  // per group
+  int64_t in_channels = 0;      // per group
+  int64_t out_channels = 0;     // per group
   Shape input, kernel, output;  // spatial sizes
   Dims strides, dilations, pad_low, pad_high;
 

@@ -19,8 +19,8 @@ std::vector<Type> infer(const InferArgs& args) {
           {statistics_dtype(args.in(0).dtype), {attention.batch, attention.heads, attention.queries}}};
 }
 
-// attention_backward, which never stores the scores. A gradient of the mask has their size, and one of lse is rare: both
-// come from primitives (attention_gradients has the formulas).
+// attention_backward, which never stores the scores. A gradient of the mask has their size, and one of lse is rare:
+// both come from primitives (attention_gradients has the formulas).
 void vjp(VjpArgs& args) {
   Builder& b = args.b;
   const ValueId d_o = args.grad(0).valid() ? args.grad(0) : b.zeros_like(args.out(0));
@@ -44,7 +44,8 @@ void vjp(VjpArgs& args) {
   }
 }
 
-// The two contractions over the pairs within the limits; softmax's few operations per pair are not counted, as is usual.
+// The two contractions over the pairs within the limits; softmax's few operations per pair are not counted, as is
+// usual.
 int64_t flops(const Graph& graph, const Node& node) {
   const Attention attention = bound_attention(graph, node);
   return checked_mul(2, checked_mul(attention.pairs(), checked_add(attention.depth, attention.value_depth)));

@@ -37,7 +37,8 @@ double dot(const double* a, const double* b, int64_t count) {
 }
 
 void eval(const EvalArgs& args) {
-  const RefTensor &q = args.in(0), &k = args.in(1), &v = args.in(2), &o = args.in(3), &lse = args.in(4), &d_o = args.in(5);
+  const RefTensor &q = args.in(0), &k = args.in(1), &v = args.in(2), &o = args.in(3), &lse = args.in(4),
+                  &d_o = args.in(5);
   const Attention a = bind_attention(args.node.attrs, q.type.shape, k.type.shape, v.type.shape);
   ScoreRows rows(a, q, k, args.has(6) ? &args.in(6) : nullptr);
   for (int64_t row = 0; row < a.batch * a.heads * a.queries; ++row) {

@@ -31,8 +31,7 @@ ValueId limits(Builder& b, const Attention& attention) {
   const ValueId distance = b.sub(key, query);
   const auto at = [&](int64_t limit) { return b.constant(Tensor::of_i64({&limit, 1}, Shape())); };
   ValueId allowed = kNoValue;
-  if (attention.greatest_distance)
-    allowed = b.binary(Op::less_equal, distance, at(*attention.greatest_distance));
+  if (attention.greatest_distance) allowed = b.binary(Op::less_equal, distance, at(*attention.greatest_distance));
   if (attention.least_distance) {
     const ValueId near = b.binary(Op::less_equal, at(*attention.least_distance), distance);
     allowed = allowed.valid() ? b.binary(Op::logical_and, allowed, near) : near;
@@ -51,8 +50,7 @@ Attention infer_attention(const InferArgs& args, size_t mask) {
     const Type& type = args.in(mask);
     if (is_integer(type.dtype)) user_error("a mask of {}; it must be bool or a float", dtype_name(type.dtype));
     if (!broadcasts_to(type.shape, attention.scores_shape()))
-      user_error("mask {} does not broadcast to scores {}", to_string(type.shape),
-                 to_string(attention.scores_shape()));
+      user_error("mask {} does not broadcast to scores {}", to_string(type.shape), to_string(attention.scores_shape()));
   }
   return attention;
 }

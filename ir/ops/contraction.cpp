@@ -60,7 +60,8 @@ int64_t flops(const Graph& graph, const Node& node) { return checked_mul(2, boun
 Dims label_strides(const std::vector<EinsumLabel>& labels, int EinsumLabel::*axis, const Shape& shape) {
   const Dims own = row_major_strides(shape);
   Dims strides;
-  for (const EinsumLabel& label : labels) strides.push_back(label.*axis < 0 ? 0 : own[static_cast<size_t>(label.*axis)]);
+  for (const EinsumLabel& label : labels)
+    strides.push_back(label.*axis < 0 ? 0 : own[static_cast<size_t>(label.*axis)]);
   return strides;
 }
 

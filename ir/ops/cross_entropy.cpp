@@ -83,8 +83,7 @@ void vjp(VjpArgs& args) {
     if (settings.reduction == "mean") w = b.div(w, count_of(b, counted, b.dtype(w)));
     const ValueId zero = b.scalar_like(0, x);
     const double elsewhere = settings.smoothing / static_cast<double>(shape[last]);
-    const ValueId q =
-        b.select(here, b.scalar_like(1 - settings.smoothing + elsewhere, x), b.scalar_like(elsewhere, x));
+    const ValueId q = b.select(here, b.scalar_like(1 - settings.smoothing + elsewhere, x), b.scalar_like(elsewhere, x));
     const ValueId scaled = settings.z_loss == 0 ? p : b.mul(p, b.add(b.mul(lse, 2 * settings.z_loss), 1.0));
     dx = b.select(counted, b.mul(b.sub(scaled, q), w), zero);
   }

@@ -26,7 +26,8 @@ inline int64_t offset_of(const Dims& point, const Dims& strides) {
   return offset;
 }
 
-// Calls f(offsets) for every point of a space of sizes `dims`, in row-major order: offsets[n] = Σ point[i]·strides[n][i].
+// Calls f(offsets) for every point of a space of sizes `dims`, in row-major order: offsets[n] = Σ
+// point[i]·strides[n][i].
 template <size_t N, typename F>
 void for_each_offset(const Dims& dims, const std::array<Dims, N>& strides, F&& f) {
   for (const int64_t dim : dims)

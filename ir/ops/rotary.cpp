@@ -9,9 +9,9 @@ namespace stepc {
 
 namespace {
 
-// Rotary position embedding (Su et al. 2021). rotary(x [..., D], cos, sin) rotates the first R = `rotary_dim` elements of
-// the last axis (0: all of them) in R/2 pairs (x1, x2) → (x1·cos − x2·sin, x2·cos + x1·sin) and keeps the rest. Pair p is
-// elements (p, p + R/2), or with `interleaved` (2p, 2p + 1). cos and sin broadcast to [..., R/2].
+// Rotary position embedding (Su et al. 2021). rotary(x [..., D], cos, sin) rotates the first R = `rotary_dim` elements
+// of the last axis (0: all of them) in R/2 pairs (x1, x2) → (x1·cos − x2·sin, x2·cos + x1·sin) and keeps the rest. Pair
+// p is elements (p, p + R/2), or with `interleaved` (2p, 2p + 1). cos and sin broadcast to [..., R/2].
 
 int64_t rotated(const Attrs& attrs, const Shape& x) {
   const int64_t rotary_dim = attrs.integer("rotary_dim");
@@ -84,9 +84,7 @@ void vjp(VjpArgs& args) {
   if (!args.needs(1) && !args.needs(2)) return;
   const auto [x1, x2] = pairs_of(b, attrs, args.in(0));
   const auto [dy1, dy2] = pairs_of(b, attrs, args.grad());
-  const auto set = [&](size_t i, ValueId gradient) {
-    args.set(i, b.sum_to(gradient, args.graph().shape(args.in(i))));
-  };
+  const auto set = [&](size_t i, ValueId gradient) { args.set(i, b.sum_to(gradient, args.graph().shape(args.in(i)))); };
   if (args.needs(1)) set(1, b.add(b.mul(dy1, x1), b.mul(dy2, x2)));
   if (args.needs(2)) set(2, b.sub(b.mul(dy2, x1), b.mul(dy1, x2)));
 }

@@ -8,8 +8,8 @@ namespace stepc {
 
 namespace {
 
-// y = exp(x − m) / Σ exp(x − m) along `axis`, m = max x. A dead row (every element −∞) is NaN, as in IEEE arithmetic and
-// PyTorch; with `zero_dead_rows` it is 0 and receives a zero gradient, which is what graphs mean that mask and then
+// y = exp(x − m) / Σ exp(x − m) along `axis`, m = max x. A dead row (every element −∞) is NaN, as in IEEE arithmetic
+// and PyTorch; with `zero_dead_rows` it is 0 and receives a zero gradient, which is what graphs mean that mask and then
 // replace the NaNs by zero (Softmax, IsNaN, Where).
 
 std::vector<Type> infer(const InferArgs& args) {
