@@ -16,10 +16,10 @@ ValueId random_offset(Builder& b) {
   return offset;
 }
 
-// Distinct for the nodes of a graph and the same in every run: FNV-1a of the name of the result and of the node's seed.
+// Distinct for the nodes of a graph and the same in every run: FNV-1a of the node's name and seed.
 int64_t random_key(const OnnxNode& n) {
   uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : fmt::format("{}:{}", n.proto.output(0), n.integer("seed", 0)))
+  for (const char c : fmt::format("{}:{}", n.label, n.integer("seed", 0)))
     hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   return static_cast<int64_t>(hash >> 1);
 }

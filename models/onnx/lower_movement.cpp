@@ -17,9 +17,9 @@ void concat(Lowering& l, const OnnxNode& n) {
 // (num_outputs) the last one may be smaller.
 std::vector<int64_t> split_sizes(const Lowering& l, const OnnxNode& n, int64_t dim) {
   if (const auto sizes = integers_since(l, n, 13, "split", 1)) return *sizes;
-  const int64_t parts = n.opset >= 18 ? n.integer("num_outputs", n.proto.output_size()) : n.proto.output_size();
-  if (parts < 1 || parts > n.proto.output_size())
-    user_error("num_outputs = {} but {} outputs", parts, n.proto.output_size());
+  const auto outputs = static_cast<int64_t>(l.outputs());
+  const int64_t parts = n.opset >= 18 ? n.integer("num_outputs", outputs) : outputs;
+  if (parts < 1 || parts > outputs) user_error("num_outputs = {} but {} outputs", parts, outputs);
   if (n.opset < 18 && dim % parts != 0) user_error("{} elements cannot be split into {} equal parts", dim, parts);
   const int64_t chunk = (dim + parts - 1) / parts;
   std::vector<int64_t> sizes(static_cast<size_t>(parts));

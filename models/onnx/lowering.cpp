@@ -2,6 +2,8 @@
 
 #include "models/onnx/element_types.h"
 
+#include <onnx/onnx_pb.h>
+
 namespace stepc::onnx_import {
 namespace {
 
@@ -17,6 +19,8 @@ const AttributeProto* of_kind(const OnnxNode& node, std::string_view key, Attrib
 }
 
 }  // namespace
+
+std::string_view OnnxNode::op() const { return proto.op_type(); }
 
 const AttributeProto* OnnxNode::find(std::string_view key) const {
   for (const AttributeProto& attribute : proto.attribute())

@@ -4,14 +4,17 @@
 #include "ir/support/error.h"
 #include "ir/tensor.h"
 
-#include <onnx/onnx_pb.h>
-
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+namespace onnx {
+class AttributeProto;
+class NodeProto;
+}  // namespace onnx
 
 namespace stepc::onnx_import {
 
@@ -21,7 +24,7 @@ struct OnnxNode {
   int64_t opset = 0;  // the declared version of the node's domain: rules choose the semantics by it
   std::string label;  // "MatMul 'blocks.0/wv'", for messages
 
-  std::string_view op() const { return proto.op_type(); }
+  std::string_view op() const;
   bool has(std::string_view key) const { return find(key) != nullptr; }
   int64_t integer(std::string_view key, int64_t missing) const;
   bool flag(std::string_view key, bool missing) const { return integer(key, missing ? 1 : 0) != 0; }
