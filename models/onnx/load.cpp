@@ -1,0 +1,221 @@
+#include "models/onnx/load.h"
+
+#include "ir/support/checked.h"
+#include "ir/support/error.h"
+#include "models/onnx/mapped_file.h"
+#include "models/onnx/message.h"
+#include "models/onnx/operators.h"
+
+#include <google/protobuf/stubs/logging.h>
+#include <onnx/checker.h>
+#include <onnx/inliner/inliner.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <set>
+
+namespace stepc::onnx_import {
+namespace {
+
+constexpr int64_t kOldestOpset = 7;   // before it, broadcasting was an attribute
+constexpr int64_t kNewestOpset = 28;  // what the ONNX library of this build knows
+// Protobuf refuses larger messages, and so much may be copied out of external files into attributes.
+constexpr int64_t kMessageLimit = std::numeric_limits<int32_t>::max();
+// Functions may call functions, so a small file can describe an exponentially large graph.
+constexpr int64_t kInlinedNodeLimit = 4'000'000;
+
+std::string folder_of(const std::string& path) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  return folder.empty() ? "." : folder.string();
+}
+
+onnx::ModelProto parse(const std::string& path) {
+  const MappedFile file = MappedFile::open(path);
+  const std::span<const std::byte> bytes = file.bytes();
+  if (bytes.empty()) user_error("the file is empty");
+  if (static_cast<int64_t>(bytes.size()) > kMessageLimit)
+    user_error("the file has {} bytes, more than an ONNX model can (2 GiB): export with external data", bytes.size());
+  onnx::ModelProto proto;
+  const google::protobuf::LogSilencer silencer;  // our message says it in one line
+  if (!proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+    user_error("not an ONNX model, or a truncated or damaged one: it does not parse");
+  if (!proto.has_graph()) user_error("not an ONNX model: it has no graph");
+  return proto;
+}
+
+// "" and "ai.onnx" are the same domain.
+void normalize_domain(std::string& domain) {
+  if (domain == "ai.onnx") domain.clear();
+}
+
+template <typename Nodes>
+void normalize_domains(Nodes& nodes) {
+  for (auto& node : nodes) {
+    if (!node.domain().empty()) normalize_domain(*node.mutable_domain());
+    for (auto& attribute : *node.mutable_attribute()) {
+      if (attribute.has_g()) normalize_domains(*attribute.mutable_g()->mutable_node());
+      for (auto& body : *attribute.mutable_graphs()) normalize_domains(*body.mutable_node());
+    }
+  }
+}
+
+using VisitTensor = std::function<void(onnx::TensorProto&)>;
+
+template <typename Nodes>
+void visit_attribute_tensors(Nodes& nodes, const VisitTensor& visit) {
+  const auto visit_body = [&](onnx::GraphProto& body) {
+    for (auto& initializer : *body.mutable_initializer()) visit(initializer);
+    visit_attribute_tensors(*body.mutable_node(), visit);
+  };
+  for (auto& node : nodes) {
+    for (auto& attribute : *node.mutable_attribute()) {
+      if (attribute.has_t()) visit(*attribute.mutable_t());
+      for (auto& tensor : *attribute.mutable_tensors()) visit(tensor);
+      if (attribute.has_g()) visit_body(*attribute.mutable_g());
+      for (auto& body : *attribute.mutable_graphs()) visit_body(body);
+    }
+  }
+}
+
+// Tensors in attributes are small as a rule; external ones are brought into the message, so that nobody after this
+// needs to know.
+void embed_attribute_tensors(onnx::ModelProto& model, ExternalData& external) {
+  int64_t copied = 0;
+  const VisitTensor embed = [&](onnx::TensorProto& tensor) {
+    if (tensor.data_location() != onnx::TensorProto::EXTERNAL) return;
+    const int64_t bytes = type_of(tensor).bytes();
+    const std::span<const std::byte> payload = external.read(tensor, bytes);
+    copied = checked_add(copied, bytes);
+    if (copied > kMessageLimit) user_error("the tensors in node attributes exceed {} bytes", kMessageLimit);
+    tensor.clear_external_data();
+    tensor.clear_data_location();
+    if (bytes > 0) tensor.set_raw_data(payload.data(), payload.size());
+  };
+  visit_attribute_tensors(*model.mutable_graph()->mutable_node(), embed);
+  for (auto& function : *model.mutable_functions()) visit_attribute_tensors(*function.mutable_node(), embed);
+}
+
+bool says_no_weights(const onnx::ModelProto& model) {
+  return std::any_of(model.metadata_props().begin(), model.metadata_props().end(),
+                     [](const auto& entry) { return entry.key() == "stepc.weights" && entry.value() == "none"; });
+}
+
+std::vector<std::string> function_names(const onnx::ModelProto& model) {
+  std::vector<std::string> names;
+  for (const auto& function : model.functions()) names.push_back(function.domain() + "." + function.name());
+  return names;
+}
+
+void check(const onnx::ModelProto& model) {
+  try {
+    onnx::checker::check_model(model);
+  } catch (const std::exception& error) {
+    std::string text = error.what();
+    if (const size_t context = text.find("==> Context:"); context != std::string::npos) text.resize(context);
+    user_error("not a valid ONNX model: {}", one_line(text));
+  }
+}
+
+// The number of nodes after inlining. Calls between functions form no cycle: the checker saw to that.
+class InlinedSize {
+ public:
+  explicit InlinedSize(const onnx::ModelProto& model) {
+    for (const auto& function : model.functions()) functions_[function.domain() + "." + function.name()] = &function;
+  }
+
+  int64_t of(const NodeList& nodes) {
+    int64_t total = 0;
+    for_each_node(nodes, [&](const onnx::NodeProto& node, int) { total = checked_add(total, of(node)); });
+    return total;
+  }
+
+ private:
+  int64_t of(const onnx::NodeProto& node) {
+    const std::string name = node.domain() + "." + node.op_type();
+    const auto function = functions_.find(name);
+    if (function == functions_.end()) return 1;
+    if (const auto known = sizes_.find(name); known != sizes_.end()) return known->second;
+    return sizes_[name] = of(function->second->node());
+  }
+
+  std::map<std::string, const onnx::FunctionProto*> functions_;
+  std::map<std::string, int64_t> sizes_;
+};
+
+}  // namespace
+
+ModelFile::ModelFile(const std::string& path) : proto_(parse(path)), reader_(folder_of(path)) {
+  normalize_domains(*proto_.mutable_graph()->mutable_node());
+  for (auto& function : *proto_.mutable_functions()) normalize_domains(*function.mutable_node());
+  read_opsets();
+  if (proto_.graph().sparse_initializer_size() > 0) user_error("sparse initializers are not supported");
+  require_declared_operators(proto_.graph().node(), opsets_, function_names(proto_));
+  embed_attribute_tensors(proto_, reader_.external());
+  take_initializers();
+  check(proto_);
+  inline_functions();
+}
+
+int64_t ModelFile::opset(const std::string& domain) const {
+  const auto found = opsets_.find(domain);
+  return found == opsets_.end() ? 0 : found->second;
+}
+
+void ModelFile::read_opsets() {
+  for (auto& import : *proto_.mutable_opset_import()) {
+    normalize_domain(*import.mutable_domain());
+    if (!opsets_.emplace(import.domain(), import.version()).second)
+      user_error("opset_import has domain {} twice", in_quotes(import.domain()));
+  }
+  for (auto& function : *proto_.mutable_functions())
+    for (auto& import : *function.mutable_opset_import()) normalize_domain(*import.mutable_domain());
+  const int64_t version = opset("");
+  if (version == 0) user_error("the model declares no opset of the ONNX domain");
+  if (version < kOldestOpset || version > kNewestOpset)
+    user_error("opset {} is not supported (supported: {} to {})", version, kOldestOpset, kNewestOpset);
+}
+
+// Moves the payloads out of the message, so that checking and inlining neither copy nor read them.
+void ModelFile::take_initializers() {
+  auto& stored = *proto_.mutable_graph()->mutable_initializer();
+  payloads_.reserve(static_cast<size_t>(stored.size()));
+  std::set<std::string> names;
+  bool absent = false;
+  for (auto& tensor : stored) {
+    if (tensor.name().empty()) user_error("an initializer has no name");
+    if (!names.insert(tensor.name()).second) user_error("two initializers are called {}", in_quotes(tensor.name()));
+    onnx::TensorProto& payload = payloads_.emplace_back();
+    payload.Swap(&tensor);
+    tensor.set_name(payload.name());
+    tensor.set_data_type(payload.data_type());
+    tensor.add_dims(0);
+    StoredTensor entry{payload.name(), type_of(payload), std::nullopt, &payload};
+    if (payload.data_location() == onnx::TensorProto::EXTERNAL && external_location(payload) == kNoWeightsLocation)
+      absent = true;
+    else
+      entry.data = reader_.read(payload);
+    initializers_.push_back(std::move(entry));
+  }
+  if (absent != says_no_weights(proto_))
+    user_error(
+        "the location '{}' and the metadata stepc.weights=none mean a model without weights only together: the "
+        "{} is missing",
+        kNoWeightsLocation, absent ? "metadata" : "location");
+  weights_present_ = !absent;
+}
+
+void ModelFile::inline_functions() {
+  if (const int64_t nodes = InlinedSize(proto_).of(proto_.graph().node()); nodes > kInlinedNodeLimit)
+    user_error("the model's functions expand to {} nodes (at most {})", nodes, kInlinedNodeLimit);
+  try {
+    if (proto_.functions_size() > 0) onnx::inliner::InlineLocalFunctions(proto_, true);
+    expand_schema_functions(proto_, opsets_);
+  } catch (const std::exception& error) {
+    user_error("functions cannot be inlined: {}", one_line(error.what()));
+  }
+  require_declared_operators(proto_.graph().node(), opsets_, function_names(proto_));
+}
+
+}  // namespace stepc::onnx_import

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace stepc::onnx_import {
+
+// Names and messages that come from a model, fit for one line of ours: control characters become spaces, runs of spaces
+// one, and what is longer than `limit` bytes is cut with "...".
+std::string one_line(std::string_view text, size_t limit = 400);
+std::string in_quotes(std::string_view name);  // 'name', one_line
+
+}  // namespace stepc::onnx_import
