@@ -139,6 +139,16 @@ void Graph::remove_output(std::string_view output_name) {
   outputs_.erase(position);
 }
 
+void Graph::redirect_output(std::string_view output_name, ValueId id) {
+  CHECK(alive(id), "output {}", output_name);
+  const auto position = std::find_if(outputs_.begin(), outputs_.end(),
+                                     [&](const GraphOutput& output) { return output.name == output_name; });
+  CHECK(position != outputs_.end(), "output {}", output_name);
+  --external_uses_[static_cast<size_t>(position->value.index)];
+  ++external_uses_[static_cast<size_t>(id.index)];
+  position->value = id;
+}
+
 void Graph::add_state(ValueId input, ValueId output) {
   CHECK(alive(output) && input_of(input) != nullptr && type(input) == type(output), "state of {}", value(input).name);
   states_.push_back(StatePair{input, output});

@@ -52,6 +52,7 @@ struct TrainOptions {
   bool want_grad_norm = true;  // the metric grad_norm (before clipping), also where nothing is clipped
   int64_t accumulate = 1;      // micro-steps per update
   bool dropout = false;        // off: dropout is the identity
+  bool keep_outputs = false;   // the model's outputs stay outputs of the step; else only the loss needs them
   FuseLevel fuse = FuseLevel::pointwise;
 };
 

@@ -19,7 +19,7 @@ namespace stepc {
 enum class Fact : uint8_t {
   has_loss,       // an output of role loss
   has_backward,   // a node of phase backward, or an output of role gradient
-  has_optimizer,  // a node of phase optimizer
+  has_optimizer,  // a weight that is updated
   has_fused,      // a fused node
   scheduled,      // the order of nodes is the order of execution
   planned,        // PassContext::plan describes this very graph

@@ -8,7 +8,7 @@ namespace stepc {
 
 // The passes from an imported graph to a planned training step, in order.
 std::vector<const Pass*> default_pipeline();
-// The passes up to and including autodiff after raise-aten alone: what eager accounting differentiates.
+// Before the differentiation of eager accounting: frameworks' own ops recovered, nothing else.
 std::vector<const Pass*> eager_pipeline();
 
 }  // namespace stepc

@@ -26,15 +26,15 @@ struct PassRow {
 };
 
 struct RunnerOptions {
-  std::string stop_after;      // the last pass to run (its last occurrence); empty: all
-  std::set<std::string> skip;  // passes left out; UserError for a required one
+  std::string stop_after{};      // the last pass to run (its last occurrence); empty: all
+  std::set<std::string> skip{};  // passes left out; UserError for a required one
   // Once this many passes that are not required have changed the graph, the rest of them are left out (LLVM's
   // opt-bisect, counting changes): where N is right and N+1 wrong, row N+1 of the changed ones is the culprit.
-  std::optional<int64_t> bisect;
+  std::optional<int64_t> bisect{};
   bool verify = true;
   bool measure = true;
   bool check_changed = false;  // compare each pass's answer with the graph's text (slow)
-  std::function<void(const Graph&, std::string_view pass, size_t position)> dump;  // after each pass that ran
+  std::function<void(const Graph&, std::string_view pass, size_t position)> dump{};  // after each pass that ran
 };
 
 // Runs the passes in order. Before each: contract checks (UserError for an order that a contract forbids). After each:

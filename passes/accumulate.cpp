@@ -1,0 +1,75 @@
+// accumulate: makes one graph of a micro-step program and an update program (ir/graph.h, InputRole::accumulator).
+//
+//   loss %l, metric loss_count %n, gradient grad/w %g
+//     ->
+//   micro-step:  %l' = accumulated/loss + %l;  %n' = accumulated/loss_count + %n;  %g' = accumulated/grad/w + %g
+//   update:      loss %l' / %n', gradient grad/w %g' / %n'
+//
+// The loss pass left a sum and, unless the loss is a sum by nature, its count, so that the average is over the counted
+// elements of all micro-batches together, as if they had been one batch. Sums are kept in f32 or wider.
+
+#include "ir/builder.h"
+#include "ir/support/error.h"
+#include "passes/loss.h"
+#include "passes/pass.h"
+
+#include <vector>
+
+namespace stepc {
+namespace {
+
+// sum' = accumulator + cast(value), in the micro-step; right after the value, so that the value can be freed at once.
+ValueId accumulate(Graph& graph, ValueId value, const std::string& output_name) {
+  const Type type{graph.dtype(value) == Dtype::f64 ? Dtype::f64 : Dtype::f32, graph.shape(value)};
+  const ValueId accumulator = graph.add_input(type, InputRole::accumulator, "accumulated/" + output_name);
+  const NodeId producer = graph.value(value).producer;
+  Origin origin = producer.valid() ? graph.node(producer).origin : Origin{};
+  origin.phase = Phase::backward;
+  Builder b(graph, std::move(origin), producer.valid() ? graph.next(producer) : graph.first());
+  const ValueId sum = b.add(accumulator, b.cast(value, type.dtype));
+  graph.add_state(accumulator, sum);
+  return sum;
+}
+
+bool run(Graph& graph, PassContext& context) {
+  if (context.options.accumulate < 1) user_error("--accumulate {}: at least 1", context.options.accumulate);
+  if (context.options.accumulate == 1 || graph.accumulates()) return false;
+
+  ValueId count = kNoValue;
+  std::vector<GraphOutput> summed;
+  for (const GraphOutput& output : graph.outputs()) {
+    if (output.name == kLossCount) count = output.value;
+    if (output.role == OutputRole::loss || output.role == OutputRole::gradient) summed.push_back(output);
+  }
+  Builder update(graph, Origin{Phase::optimizer, {}, {}});
+  if (count.valid()) {
+    count = accumulate(graph, count, std::string(kLossCount));
+    graph.remove_output(kLossCount);
+  }
+  for (const GraphOutput& output : summed) {
+    ValueId mean = accumulate(graph, output.value, output.name);
+    if (count.valid()) mean = update.div(mean, update.cast(count, graph.dtype(mean)));
+    if (mean != output.value) graph.redirect_output(output.name, update.cast(mean, graph.dtype(output.value)));
+  }
+  return true;
+}
+
+constexpr Fact kNeeds[] = {Fact::has_loss, Fact::has_backward};
+constexpr Fact kRefuses[] = {Fact::has_optimizer, Fact::has_fused};
+constexpr Fact kBreaks[] = {Fact::scheduled, Fact::planned};
+
+}  // namespace
+
+extern const Pass pass_accumulate;
+const Pass pass_accumulate{
+    .name = "accumulate",
+    .summary = "sums loss and gradients over micro-steps (--accumulate N) and averages them once in the update",
+    .contract = {.needs = kNeeds,
+                 .refuses = kRefuses,
+                 .breaks = kBreaks,
+                 .preserves = Preserves::common_outputs,
+                 .required = true},
+    .run = run,
+};
+
+}  // namespace stepc

@@ -1,0 +1,43 @@
+#include "passes/pipelines.h"
+
+#include "passes/registry.h"
+
+namespace stepc {
+
+std::vector<const Pass*> default_pipeline() {
+  std::vector<const Pass*> pipeline;
+  const auto add = [&](std::string_view name) { pipeline.push_back(&find_pass(name)); };
+  // One form for what exporters write in many, before anything matches patterns. Merged before folded: exporters repeat
+  // masks and tables in every layer, and evaluating them once is enough.
+  add("canonicalize");
+  add("cse");
+  add("fold");
+  add("cse");
+  add("dce");
+  // Composites are recognised with the loss in place, so that cross-entropy is one of them, and while all is forward:
+  // their derivatives are better than those of their parts.
+  add("loss");
+  add("raise-aten");
+  add("raise-composites");
+  add("decompose");
+  // From here on there is a backward. Each pass takes the gradients from the one before: sums over micro-steps are
+  // averaged before the norm is taken, and the norm scales what the optimizer sees.
+  add("autodiff");
+  add("accumulate");
+  add("clip");
+  add("optimizer");
+  // Derivative formulas leave views, neutral factors and repeated work behind, also between forward and backward.
+  add("canonicalize");
+  add("fold");
+  add("cse");
+  add("dce");
+  // From here on the graph is arranged, not rewritten.
+  add("fuse");
+  add("schedule");
+  add("plan-memory");
+  return pipeline;
+}
+
+std::vector<const Pass*> eager_pipeline() { return {&find_pass("loss"), &find_pass("raise-aten")}; }
+
+}  // namespace stepc
