@@ -39,6 +39,8 @@ bool run(Graph& graph, PassContext& context) {
   std::vector<GraphOutput> summed;
   for (const GraphOutput& output : graph.outputs()) {
     if (output.name == kLossCount) count = output.value;
+    if (output.name.starts_with("gradin/"))
+      user_error("--accumulate with --grad-inputs: the inputs differ from micro-step to micro-step");
     if (output.role == OutputRole::loss || output.role == OutputRole::gradient) summed.push_back(output);
   }
   Builder update(graph, Origin{Phase::optimizer, {}, {}});

@@ -1,6 +1,9 @@
 #include "passes/analysis/saved.h"
 
+#include "ir/op_def.h"
 #include "passes/analysis/saved_listing.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -16,10 +19,24 @@ std::string letters(size_t index) {
   return text;
 }
 
-// The value itself, or the nearest one that it is a view of, that has a name.
-std::string nearest_name(const Graph& graph, ValueId value, ValueId block) {
-  while (graph.value(value).name.empty() && value != block) value = graph.producer(value)->inputs[0];
-  return graph.value(value).name;
+// The value, or what it is a view of; the first that has a name.
+ValueId nearest_named(const Graph& graph, ValueId value) {
+  const Node* node = graph.producer(value);
+  while (graph.value(value).name.empty() && node != nullptr && op_def(node->op).kind == OpKind::view) {
+    value = node->inputs[0];
+    node = graph.producer(value);
+  }
+  return value;
+}
+
+std::string name_of(const Graph& graph, ValueId value) {
+  const ValueId named = nearest_named(graph, value);
+  const Value& v = graph.value(named);
+  if (!v.name.empty() || !v.producer.valid()) return v.name;
+  const Node& node = graph.node(v.producer);
+  const std::string operand =
+      node.inputs.empty() ? std::string() : graph.value(nearest_named(graph, node.inputs[0])).name;
+  return operand.empty() ? std::string(op_name(node.op)) : fmt::format("{}({})", op_name(node.op), operand);
 }
 
 }  // namespace
@@ -51,7 +68,7 @@ std::string SavedListingBuilder::add(ValueId value, std::string op, const Origin
   SavedTensor tensor;
   tensor.value = value;
   tensor.op = std::move(op);
-  tensor.name = nearest_name(graph_, value, block);
+  tensor.name = name_of(graph_, value);
   if (origin != nullptr) {
     tensor.onnx = origin->onnx;
     tensor.scope = origin->scope;
