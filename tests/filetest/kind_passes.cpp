@@ -16,18 +16,30 @@ TrainOptions options_of(const File& file) {
   options.want_grad_norm = false;
   for (const auto& [key, value] : file.settings) {
     if (key == "passes") continue;
-    if (key == "loss") options.loss.kind = parse_loss_kind(value);
-    else if (key == "logits") options.loss.logits = value;
-    else if (key == "labels") options.loss.labels = value;
-    else if (key == "shift") options.loss.shift = value == "on";
-    else if (key == "optimizer") options.optimizer = parse_optimizer(value);
-    else if (key == "grad_inputs") options.grad_inputs = value;
-    else if (key == "clip_norm") options.clip_norm = std::stod(value);
-    else if (key == "grad_norm") options.want_grad_norm = value == "on";
-    else if (key == "accumulate") options.accumulate = std::stoll(value);
-    else if (key == "keep_outputs") options.keep_outputs = value == "on";
-    else if (key == "fuse") options.fuse = parse_fuse_level(value);
-    else user_error("{}: unknown setting {}", file.path.string(), key);
+    if (key == "loss")
+      options.loss.kind = parse_loss_kind(value);
+    else if (key == "logits")
+      options.loss.logits = value;
+    else if (key == "labels")
+      options.loss.labels = value;
+    else if (key == "shift")
+      options.loss.shift = value == "on";
+    else if (key == "optimizer")
+      options.optimizer = parse_optimizer(value);
+    else if (key == "grad_inputs")
+      options.grad_inputs = value;
+    else if (key == "clip_norm")
+      options.clip_norm = std::stod(value);
+    else if (key == "grad_norm")
+      options.want_grad_norm = value == "on";
+    else if (key == "accumulate")
+      options.accumulate = std::stoll(value);
+    else if (key == "keep_outputs")
+      options.keep_outputs = value == "on";
+    else if (key == "fuse")
+      options.fuse = parse_fuse_level(value);
+    else
+      user_error("{}: unknown setting {}", file.path.string(), key);
   }
   return options;
 }

@@ -5,6 +5,7 @@
 #include "passes/registry.h"
 #include "passes/runner.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace stepc {

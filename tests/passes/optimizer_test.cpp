@@ -2,6 +2,7 @@
 
 #include "ir/interpreter.h"
 #include "ir/parser.h"
+#include "ir/support/error.h"
 #include "passes/registry.h"
 #include "passes/runner.h"
 

@@ -74,8 +74,8 @@ TEST_F(RunnerTest, DumpsEachStage) {
 }
 
 TEST_F(RunnerTest, EnforcesContracts) {
-  EXPECT_THROW(run("autodiff"), UserError);             // needs a loss
-  EXPECT_THROW(run("plan-memory"), UserError);          // needs an order of execution
+  EXPECT_THROW(run("autodiff"), UserError);                  // needs a loss
+  EXPECT_THROW(run("plan-memory"), UserError);               // needs an order of execution
   EXPECT_THROW(run("schedule,cse,plan-memory"), UserError);  // which cse broke
 }
 
