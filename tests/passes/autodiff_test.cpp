@@ -20,7 +20,7 @@ RefTensor sample(const Type& type, int seed) {
   RefTensor tensor(type);
   for (int64_t i = 0; i < tensor.numel(); ++i)
     tensor.set(i, is_float(type.dtype) ? std::sin(1.7 * static_cast<double>(i + 1) + seed)
-                                       : static_cast<double>((3 * i + seed) % 3));
+                                       : static_cast<double>((i * i + seed) % 3));
   return tensor;
 }
 
