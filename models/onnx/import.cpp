@@ -26,13 +26,23 @@ Dtype dtype_in_graph(int32_t element_type, bool compute_f32, const std::string& 
   return compute_f32 ? widened(*dtype) : *dtype;
 }
 
+// A constant where the caller gives the input's value, else an input.
+ValueId input_value(Builder& builder, const ImportOptions& options, const std::string& name, const Type& type) {
+  const auto given = options.constant_inputs.find(name);
+  if (given == options.constant_inputs.end()) return builder.graph().add_input(type, InputRole::data, name);
+  if (given->second.type() != type)
+    user_error("{} is given as {} where {} is expected", in_quotes(name), to_string(given->second.type()),
+               to_string(type));
+  return builder.constant(given->second);
+}
+
 void add_inputs(const ModelFile& file, const ImportOptions& options, GraphImporter& importer, ImportedModel& model) {
   const std::vector<DeclaredInput> inputs = declared_inputs(file.graph());
   model.dims = options.dims;
   const std::vector<Shape> shapes = bind_dims(inputs, options.input_shapes, model.dims);
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Dtype dtype = dtype_in_graph(inputs[i].element_type, options.compute_f32, inputs[i].name);
-    importer.define(inputs[i].name, model.graph.add_input(Type{dtype, shapes[i]}, InputRole::data, inputs[i].name));
+    importer.define(inputs[i].name, input_value(importer.b, options, inputs[i].name, Type{dtype, shapes[i]}));
   }
 }
 
