@@ -1,6 +1,7 @@
 #include "models/onnx/operands.h"
 #include "models/onnx/rule_lists.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
