@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -14,27 +15,31 @@ namespace stepc::test {
 // can be checked of any operation: types, VJP, decomposition, text form, cost.
 struct Sample {
   Op op{};
-  std::string label;                               // unique among the samples of `op`
-  std::vector<std::optional<RefTensor>> operands;  // nullopt: an omitted optional operand
-  Attrs attrs;
-  std::vector<RefTensor> expected;  // results derived by hand; empty: only the generic checks
+  std::string label = {};                               // unique among the samples of `op`
+  std::vector<std::optional<RefTensor>> operands = {};  // nullopt: an omitted optional operand
+  Attrs attrs = {};
+  std::vector<RefTensor> expected = {};  // results derived by hand; empty: only the generic checks
   // Operands that must receive a gradient, to be compared with finite differences. By default every float operand,
   // where the operation has a VJP and a float result. `{}` at points that are not differentiable (ties, kinks).
   // Operands and results are f64 there; samples in other dtypes are checked for everything but their gradients.
-  std::optional<std::vector<size_t>> gradients;
+  std::optional<std::vector<size_t>> gradients = std::nullopt;
   double tolerance = 1e-6;  // of gradients and decompositions, relative to the largest element
   // Makes the node where `make_node(op, operands, attrs)` cannot (constant, fused).
-  std::function<NodeId(Builder&, const std::vector<ValueId>&)> make;
+  std::function<NodeId(Builder&, const std::vector<ValueId>&)> make = nullptr;
 };
+
+inline void PrintTo(const Sample& sample, std::ostream* out) { *out << sample.label; }
 
 // A node that must be refused with a UserError whose message contains `message`.
 struct Refusal {
   Op op{};
-  std::string label;
-  std::vector<std::optional<RefTensor>> operands;
-  Attrs attrs;
-  std::string message;
+  std::string label = {};
+  std::vector<std::optional<RefTensor>> operands = {};
+  Attrs attrs = {};
+  std::string message = {};
 };
+
+inline void PrintTo(const Refusal& refusal, std::ostream* out) { *out << refusal.label; }
 
 // --- operand values
 // Row-major values, e.g. reals(Dtype::f64, {2, 2}, {1, 2, 3, 4}).
