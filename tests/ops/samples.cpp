@@ -49,6 +49,10 @@ const Table& table() {
     Table t;
     pointwise_samples(t.samples, t.refusals);
     movement_samples(t.samples, t.refusals);
+    reduction_samples(t.samples, t.refusals);
+    contraction_samples(t.samples, t.refusals);
+    attention_samples(t.samples, t.refusals);
+    fused_samples(t.samples, t.refusals);
     return t;
   }();
   return all;

@@ -110,9 +110,13 @@ void concat_and_pad_samples(std::vector<Sample>& samples) {
          {{"low", std::move(low)}, {"high", std::move(high)}, {"interior", std::move(interior)}, {"value", value}}});
   };
   pad("interior", {2, 3}, {1, 0}, {2, 1}, {0, 2}, 0.5);
-  pad("inf", {2}, {1}, {1}, {1}, -kInf);
   pad("of_empty", {0, 2}, {1, 0}, {1, 0}, {3, 0}, 1);
   pad("rank0", {}, {}, {}, {}, 1);
+  samples.push_back({.op = Op::pad,
+                     .label = "inf",
+                     .operands = {row({1, 2})},
+                     .attrs = {{"low", Dims{1}}, {"high", Dims{0}}, {"interior", Dims{1}}, {"value", -kInf}},
+                     .expected = {row({-kInf, 1, -kInf, 2})}});
   samples.push_back({.op = Op::pad,
                      .label = "values",
                      .operands = {i64s({3}, {7, 8, 9})},
