@@ -37,6 +37,7 @@ std::vector<Target> targets_of(const Graph& graph, const TrainOptions& options) 
     if (input.role == InputRole::weight && input.trainable)
       targets.push_back({input.value, "grad/" + (input.initializer.empty() ? input.name : input.initializer)});
   const std::string pattern = options.grad_inputs.value_or(targets.empty() ? "*" : "");
+  const bool needs_match = targets.empty() || (!pattern.empty() && pattern != "*");
   const size_t weights = targets.size();
   std::vector<std::string> candidates;
   for (const GraphInput& input : graph.inputs()) {
@@ -44,9 +45,10 @@ std::vector<Target> targets_of(const Graph& graph, const TrainOptions& options) 
     candidates.push_back(input.name);
     if (glob_match(pattern, input.name)) targets.push_back({input.value, "gradin/" + input.name});
   }
-  if (!pattern.empty() && targets.size() == weights)
-    user_error("nothing to differentiate: no trainable weight, and no float input matches '{}' (float inputs: {})",
-               pattern, candidates.empty() ? "none" : fmt::format("{}", fmt::join(candidates, ", ")));
+  if (needs_match && targets.size() == weights)
+    user_error("{}no float input matches '{}' (float inputs: {})",
+               targets.empty() ? "nothing to differentiate: no trainable weight, and " : "--grad-inputs: ", pattern,
+               candidates.empty() ? "none" : fmt::format("{}", fmt::join(candidates, ", ")));
   return targets;
 }
 

@@ -189,24 +189,33 @@ class LossBuilder {
   Builder b_;
 };
 
+// Names that later passes give to inputs and outputs of the step.
+void refuse_reserved_names(const Graph& graph) {
+  constexpr std::string_view kPrefixes[] = {"accumulated/", "adam.",    "adamw.", "grad/", "grad_norm",
+                                            "gradin/",      kLossCount, kLossSum, "sgd."};
+  const auto check = [&](std::string_view what, const std::string& name) {
+    for (const std::string_view prefix : kPrefixes)
+      if (name.starts_with(prefix))
+        user_error("{} '{}': names that start with '{}' belong to the training step; rename it", what, name, prefix);
+  };
+  for (const GraphInput& input : graph.inputs()) check("input", input.name);
+  for (const GraphOutput& output : graph.outputs()) check("output", output.name);
+}
+
 bool run(Graph& graph, PassContext& context) {
   if (std::ranges::count(graph.outputs(), OutputRole::loss, &GraphOutput::role) > 0) return false;
+  refuse_reserved_names(graph);
   const Choice choice = choose(graph, context.options.loss);
   const ValueId loss = LossBuilder(graph, context.options).build(choice);
   context.note(
       fmt::format("{} of {} {}", loss_kind_name(choice.kind), choice.of.name, to_string(graph.type(choice.of.value))));
 
   std::vector<std::string> dropped;
-  bool taken = false;
-  for (const GraphOutput& output : graph.outputs()) {
-    if (output.role != OutputRole::output) continue;
-    if (!context.options.keep_outputs)
-      dropped.push_back(output.name);
-    else
-      taken |= output.name == "loss";
-  }
+  for (const GraphOutput& output : graph.outputs())
+    if (output.role == OutputRole::output && !context.options.keep_outputs) dropped.push_back(output.name);
   for (const std::string& name : dropped) graph.remove_output(name);
-  graph.add_output(loss, OutputRole::loss, taken ? "stepc.loss" : "loss");
+  const bool summed = context.options.accumulate > 1;
+  graph.add_output(loss, OutputRole::loss, std::string(summed ? kLossSum : loss_output_name(graph)));
   return true;
 }
 
@@ -215,6 +224,13 @@ constexpr Fact kBreaks[] = {Fact::scheduled, Fact::planned};
 constexpr Fact kProvides[] = {Fact::has_loss};
 
 }  // namespace
+
+std::string_view loss_output_name(const Graph& graph) {
+  const auto taken = [](const GraphOutput& output) {
+    return output.role == OutputRole::output && output.name == kLoss;
+  };
+  return std::ranges::any_of(graph.outputs(), taken) ? kLossBesideOutput : kLoss;
+}
 
 extern const Pass pass_loss;
 const Pass pass_loss{

@@ -28,11 +28,12 @@ constexpr size_t kFactCount = 6;
 
 std::string_view fact_name(Fact fact);
 
-// What the outputs that exist before and after the pass have in common.
+// What the outputs that exist before and after the pass, by name, have in common. Gradients are left out: accumulate and
+// clip are there to scale them.
 enum class Preserves : uint8_t {
   exactly,         // bit for bit, in the reference interpreter and on every target
   tolerance,       // up to PassContract::relative_tolerance
-  common_outputs,  // outputs of the same name bit for bit; others come or go
+  common_outputs,  // bit for bit; outputs come or go
 };
 
 struct PassContract {
