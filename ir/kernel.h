@@ -1,0 +1,264 @@
+#pragma once
+
+#include "ir/convolution.h"
+#include "ir/graph.h"
+#include "ir/layout.h"
+#include "ir/plan.h"
+#include "ir/scalar_dag.h"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace stepc {
+
+// A kernel is data: what one launch computes, without a word about the backend that prints it.
+//
+// Most kernels are a LoopNest: a space of loop dimensions, a DAG of typed scalar operations over sources (loads,
+// coordinates, ...), reductions over the reduced dimensions, and stores. Pointwise operations, views that must copy,
+// pad, concat, every gather, fused bodies, reductions and softmax-like rows are all loop nests. What a nest cannot say
+// (scans, sorting, scatters, library calls) has a work description of its own.
+
+// An index value that is not affine in the loop dimensions: stride · (the i64 scalar `index`).
+struct DynamicTerm {
+  ScalarId index;
+  int64_t stride = 0;
+  bool operator==(const DynamicTerm&) const = default;
+};
+
+// offset + Σ strides[d]·dim[d] + Σ dynamic, in elements (of a buffer) or units (of a coordinate).
+struct IndexForm {
+  int64_t offset = 0;
+  Dims strides;  // one per loop dimension
+  std::vector<DynamicTerm> dynamic;
+  bool operator==(const IndexForm&) const = default;
+};
+
+// low <= at < high, and (at - low) divisible by `step`.
+struct Guard {
+  IndexForm at;
+  int64_t low = 0;
+  int64_t high = 0;
+  int64_t step = 1;
+  bool operator==(const Guard&) const = default;
+};
+
+// An element of a buffer; 0 where a guard fails, and then memory is not touched.
+struct LoadSource {
+  int32_t buffer = 0;
+  IndexForm at;
+  std::vector<Guard> guards;
+  bool operator==(const LoadSource&) const = default;
+};
+
+// A coordinate as i64.
+struct CoordinateSource {
+  IndexForm at;
+  bool operator==(const CoordinateSource&) const = default;
+};
+
+// `raw` in [-extent, extent) wrapped into [0, extent); anything else is reported, and 0 goes on.
+struct IndexSource {
+  ScalarId raw;  // i64
+  int64_t extent = 0;
+  bool wraps = true;
+  std::vector<Guard> guards;  // where one fails, the index is 0 and nothing is reported
+  bool operator==(const IndexSource&) const = default;
+};
+
+// Whether all guards hold, as bool.
+struct InsideSource {
+  std::vector<Guard> guards;
+  bool operator==(const InsideSource&) const = default;
+};
+
+// The result of LoopNest::reductions[reduction].
+struct ReducedSource {
+  int32_t reduction = 0;
+  bool operator==(const ReducedSource&) const = default;
+};
+
+// Uniform in [0, 1), f32: element `at` of the random tensor with this key and offset (ir/philox.h).
+struct RandomSource {
+  int64_t key = 0;
+  ScalarId offset;  // i64
+  IndexForm at;
+  bool operator==(const RandomSource&) const = default;
+};
+
+using Source = std::variant<LoadSource, CoordinateSource, IndexSource, InsideSource, ReducedSource, RandomSource>;
+
+enum class ReduceOp : uint8_t { sum, prod, max, min, arg_max, arg_min };
+
+// Over all reduced dimensions, in the canonical order (see Reduction order below). Arg reductions yield the linear
+// index over the reduced dimensions, the first one among equals unless `last`; NaN counts as the extreme.
+struct Reduction {
+  ReduceOp op{};
+  ScalarId value;
+  Dtype accumulate{};
+  bool last = false;
+  bool operator==(const Reduction&) const = default;
+};
+
+struct Store {
+  int32_t buffer = 0;
+  IndexForm at;  // affine
+  ScalarId value;
+};
+
+struct LoopDim {
+  int64_t extent = 1;
+  bool reduced = false;
+  bool operator==(const LoopDim&) const = default;
+};
+
+// For every point of the dims that are not reduced: evaluates the DAG, the reductions over the reduced dims first.
+// Reduction results may feed values that vary along the reduced dims again (softmax): a store whose index or value does
+// is done for every point of the whole space.
+struct LoopNest {
+  std::vector<LoopDim> dims;  // outermost first, in row-major order of the iteration shape
+  std::vector<Source> sources;
+  ScalarDag dag;  // ScalarOp::operand i is sources[i]
+  std::vector<Reduction> reductions;
+  std::vector<Store> stores;
+
+  int64_t kept_count() const;     // product of the extents of dims that are not reduced
+  int64_t reduced_count() const;  // of those that are; 1 without any
+  // Whether the innermost dim longer than 1 is reduced; decides the canonical order.
+  bool is_row() const;
+};
+
+// Reduction order: the canonical order in which elements are combined, a function of the operation and the iteration
+// shape alone. Elements are numbered r = 0, 1, ... in row-major order of the reduced axes and cut into segments.
+//   rows (the last axis longer than 1 is reduced): segments of 4096; in each, 16 lanes, lane r % 16, combined by a
+//     balanced tree (lane i with lane i + 8, then + 4, + 2, + 1); partial results of segments from left to right.
+//   columns (it is kept): segments of 256, sequential in each; partial results of segments from left to right.
+constexpr int64_t kRowSegment = 4096;
+constexpr int64_t kRowLanes = 16;
+constexpr int64_t kColumnSegment = 256;
+
+// out[k] = Σ in[j] over j <= k along one axis, in order, for every point of `dims`; exclusive: j < k; reverse: from the
+// end. Buffers: in, out.
+struct ScanWork {
+  int64_t extent = 0, in_stride = 0, out_stride = 0;  // of the scanned axis
+  Dims dims, in_strides, out_strides;                 // the other axes
+  bool exclusive = false, reverse = false;
+};
+
+// The k greatest (least) elements along one axis, best first, equal ones by lower index, NaN above every number.
+// Buffers: in, values, indices.
+struct TopKWork {
+  int64_t extent = 0, in_stride = 0, out_stride = 0, k = 0;
+  Dims dims, in_strides, out_strides;
+  bool largest = true;
+};
+
+enum class ScatterMode : uint8_t { assign, add, mul, max, min };
+
+// The result, row-major, starts as `base` and then receives one update per point of `dims`. Updates that differ in a
+// sequential (`reduced`) dim may meet, and are applied in its order; the others are independent. An update goes to
+// Σ p[d]·out_strides[d] + Σ_c index(p, c)·targets[c].stride.
+// Buffers: indices, updates, result, base unless it is one number.
+struct ScatterWork {
+  struct Target {
+    int64_t extent = 0, stride = 0;
+    bool operator==(const Target&) const = default;
+  };
+  ScatterMode mode{};
+  Shape result;
+  std::optional<double> base_number;
+  Dims base_strides;
+  std::vector<LoopDim> dims;
+  Dims index_strides, update_strides, out_strides;
+  std::vector<Target> targets;
+  int64_t component_stride = 0;  // from one component of an index tuple to the next
+};
+
+// C = A·B for every point of `batch`, summed over `sums`; strides in elements. One of each operand's two strides is 1
+// (or its extent is). Executed by the library.
+struct MatmulWork {
+  struct Batch {
+    int64_t extent = 1, a = 0, b = 0, c = 0;
+    bool operator==(const Batch&) const = default;
+  };
+  int64_t m = 1, n = 1, k = 1;
+  int64_t a_m = 0, a_k = 0, b_k = 0, b_n = 0, c_m = 0, c_n = 0;
+  std::vector<Batch> batch;
+  std::vector<Batch> sums;  // c is 0
+  bool operator==(const MatmulWork&) const = default;
+};
+
+enum class ConvolutionKind : uint8_t { forward, backward_input, backward_weight };
+
+// A convolution of row-major f32 operands by the library. Buffers: the node's operands, the result.
+struct ConvolutionWork {
+  ConvolutionKind kind{};
+  Shape input, weight, output;  // [N, C, in..], [M, C/groups, k..], [N, M, out..]
+  Convolution convolution;
+  bool has_bias = false;
+};
+
+using KernelWork = std::variant<LoopNest, ScanWork, TopKWork, ScatterWork, MatmulWork, ConvolutionWork>;
+
+enum class KernelKind : uint8_t {
+  map,
+  row_reduction,
+  column_reduction,
+  scan,
+  top_k,
+  scatter,
+  contraction,
+  convolution
+};
+std::string_view kernel_kind_name(KernelKind kind);
+
+struct KernelBuffer {
+  ValueId value;
+  Dtype dtype{};
+  bool written = false;
+};
+
+// Main-memory bytes after the reuse that the schedule guarantees, and the bytes that are unavoidable.
+struct KernelTraffic {
+  int64_t read_bytes = 0;
+  int64_t write_bytes = 0;
+  int64_t ideal_bytes = 0;  // every distinct byte once
+  int64_t flops = 0;
+};
+
+// How a loop nest is run. A function of the nest alone.
+struct KernelSchedule {
+  // Reductions: cut the reduced dims across threads, partial results in scratch, then a second loop.
+  bool two_stage = false;
+  int64_t column_tile = 0;  // columns per task of a column reduction
+  // Maps that read along another dim than they write: square tiles over (tile_dim, innermost). -1: none.
+  int32_t tile_dim = -1;
+  int64_t tile = 0;
+};
+
+struct Kernel {
+  KernelKind kind{};
+  std::string label;  // operation names, "mul_add": never a name from a model
+  std::vector<KernelBuffer> buffers;
+  KernelWork work;
+  KernelSchedule schedule;
+  KernelTraffic traffic;
+  int64_t scratch_bytes = 0;  // library scratch is not in it
+  bool is_library() const { return kind == KernelKind::contraction || kind == KernelKind::convolution; }
+};
+
+using LayoutOf = std::function<const Layout&(ValueId)>;
+LayoutOf layouts_of(const Plan& plan);
+LayoutOf layouts_of(const Layouts& layouts);
+
+// The kernel of a node that is not an aliasing view and not a constant. Composites must have been decomposed.
+Kernel describe_kernel(const Graph& graph, NodeId node, const LayoutOf& layouts);
+
+// Why no map kernel can carry the body (of Op::fused; its outputs must have one shape), or nullopt if one can.
+std::optional<std::string> why_no_map(const Graph& body);
+inline bool can_emit_map(const Graph& body) { return !why_no_map(body); }
+
+}  // namespace stepc

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "ir/convolution.h"
+#include "ir/einsum.h"
+#include "ir/kernel.h"
+
+#include <optional>
+
+namespace stepc {
+
+// Kernels that are no loop nests, label left to the caller.
+Kernel describe_scan(const Graph& graph, const Node& node, const LayoutOf& layouts);
+Kernel describe_top_k(const Graph& graph, const Node& node, const LayoutOf& layouts);
+Kernel describe_scatter(const Graph& graph, const Node& node, const LayoutOf& layouts);
+
+// Empty where the library does not carry it: operands that are not row-major, more than three spatial dims.
+std::optional<ConvolutionWork> plan_convolution(const Graph& graph, const Node& node, const LayoutOf& layouts);
+
+}  // namespace stepc

@@ -1,0 +1,221 @@
+#include "ir/kernel.h"
+
+#include "ir/kernel/describe.h"
+#include "ir/kernel/loop_nest.h"
+#include "ir/kernel/matmul.h"
+#include "ir/op_def.h"
+#include "ir/support/error.h"
+
+#include <algorithm>
+
+namespace stepc {
+namespace {
+
+constexpr size_t kLabelledOps = 4;
+
+// The iteration shape and its reduced axes.
+struct Space {
+  Shape shape;
+  std::vector<bool> reduced;
+};
+
+Space plain(const Shape& shape) { return {shape, std::vector<bool>(shape.rank(), false)}; }
+
+// `kept` first, then the summed sizes.
+Space with_summed(const Shape& kept, const Dims& summed) {
+  Dims dims = kept.dims();
+  dims.insert(dims.end(), summed.begin(), summed.end());
+  std::vector<bool> reduced(dims.size(), false);
+  std::fill(reduced.begin() + static_cast<std::ptrdiff_t>(kept.rank()), reduced.end(), true);
+  return {Shape(std::move(dims)), std::move(reduced)};
+}
+
+Space reduction_space(const Graph& graph, const Node& node) {
+  Space space = plain(graph.shape(node.inputs[0]));
+  if (node.op == Op::arg_max || node.op == Op::arg_min)
+    space.reduced[static_cast<size_t>(node.attrs.integer("axis"))] = true;
+  else
+    for (const int64_t axis : node.attrs.integers("axes")) space.reduced[static_cast<size_t>(axis)] = true;
+  return space;
+}
+
+Space contraction_space(const Graph& graph, const Node& node) {
+  const Shape& result = graph.shape(node.outputs[0]);
+  Dims summed;
+  if (node.op == Op::contraction) {
+    const Einsum einsum =
+        bind_einsum(parse_einsum(node.attrs.text("spec")), graph.shape(node.inputs[0]), graph.shape(node.inputs[1]));
+    for (const EinsumLabel& label : einsum.labels)
+      if (label.result_axis < 0) summed.push_back(label.size);
+    return with_summed(result, summed);
+  }
+  const ConvolutionShapes shapes = convolution_shapes(graph, node);
+  const Convolution conv = bind_convolution(node.attrs, shapes.input, shapes.weight);
+  const Shape& spatial = node.op == Op::conv_backward_weight ? conv.output : conv.kernel;
+  summed.push_back(node.op == Op::conv                  ? conv.in_channels
+                   : node.op == Op::conv_backward_input ? conv.out_channels
+                                                        : conv.batch);
+  summed.insert(summed.end(), spatial.begin(), spatial.end());
+  return with_summed(result, summed);
+}
+
+bool reduces_axes(Op op) {
+  switch (op) {
+    case Op::arg_max:
+    case Op::arg_min:
+    case Op::reduce_max:
+    case Op::reduce_min:
+    case Op::reduce_prod:
+    case Op::reduce_sum: return true;
+    default: return false;
+  }
+}
+
+Space body_space(const Graph& body) {
+  for (NodeId id = body.first(); id.valid(); id = body.next(id))
+    if (reduces_axes(body.node(id).op)) return reduction_space(body, body.node(id));
+  return plain(body.shape(body.outputs()[0].value));
+}
+
+Space space_of(const Graph& graph, const Node& node) {
+  if (node.op == Op::fused) return body_space(*node.body);
+  if (reduces_axes(node.op)) return reduction_space(graph, node);
+  if (op_def(node.op).kind == OpKind::contraction) return contraction_space(graph, node);
+  return plain(graph.shape(node.outputs[0]));
+}
+
+NestRequest nest_request(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  Space space = space_of(graph, node);
+  NestRequest request{{&graph, id, &graph, {}}, space.shape, space.reduced, node.outputs, node.outputs};
+  if (node.op == Op::fused) {
+    request.scope = {node.body.get(), kNoNode, &graph, node.inputs};
+    request.results.clear();
+    for (const GraphOutput& output : node.body->outputs()) request.results.push_back(output.value);
+  }
+  return request;
+}
+
+std::vector<int64_t> element_counts(const Graph& graph, const Kernel& kernel) {
+  std::vector<int64_t> counts;
+  for (const KernelBuffer& buffer : kernel.buffers) counts.push_back(graph.shape(buffer.value).numel());
+  return counts;
+}
+
+std::string label_of(const Node& node) {
+  if (node.op != Op::fused) return std::string(op_name(node.op));
+  std::string label;
+  size_t ops = 0;
+  for (NodeId id = node.body->first(); id.valid(); id = node.body->next(id)) {
+    const Node& inner = node.body->node(id);
+    const OpKind kind = op_def(inner.op).kind;
+    if (kind == OpKind::view || kind == OpKind::source) continue;
+    if (ops++ == kLabelledOps) return label + "_etc";
+    if (!label.empty()) label += '_';
+    label += op_name(inner.op);
+  }
+  return label.empty() ? "copy" : label;
+}
+
+Kernel describe_as_nest(const Graph& graph, NodeId id, const LayoutOf& layouts) {
+  try {
+    Kernel kernel = describe_nest(nest_request(graph, id), layouts);
+    kernel.traffic = nest_traffic(kernel, element_counts(graph, kernel));
+    return kernel;
+  } catch (const Untraceable& why) {
+    CHECK(false, "no kernel carries {}: {}", label_of(graph.node(id)), why.reason);
+    return {};
+  }
+}
+
+bool all_f32(const Graph& graph, const Node& node) {
+  return std::all_of(node.inputs.begin(), node.inputs.end(),
+                     [&](ValueId id) { return !id.valid() || graph.dtype(id) == Dtype::f32; });
+}
+
+std::optional<Kernel> describe_library(const Graph& graph, const Node& node, const LayoutOf& layouts) {
+  if (!all_f32(graph, node)) return std::nullopt;
+  Kernel kernel;
+  if (node.op == Op::contraction) {
+    if (node.attrs.dtype("accumulate") != Dtype::f32) return std::nullopt;
+    std::optional<MatmulWork> work = plan_matmul(graph, node, layouts);
+    if (!work) return std::nullopt;
+    kernel.kind = KernelKind::contraction;
+    kernel.work = std::move(*work);
+  } else {
+    const std::optional<ConvolutionWork> work = plan_convolution(graph, node, layouts);
+    if (!work) return std::nullopt;
+    kernel.kind = KernelKind::convolution;
+    kernel.work = *work;
+  }
+  for (const ValueId input : node.inputs)
+    if (input.valid()) kernel.buffers.push_back({input, graph.dtype(input), false});
+  kernel.buffers.push_back({node.outputs[0], graph.dtype(node.outputs[0]), true});
+  const Cost cost = node_cost(graph, node);
+  kernel.traffic = {cost.read_bytes, cost.write_bytes, cost.read_bytes + cost.write_bytes, cost.flops};
+  return kernel;
+}
+
+}  // namespace
+
+std::string_view kernel_kind_name(KernelKind kind) {
+  switch (kind) {
+    case KernelKind::map: return "map";
+    case KernelKind::row_reduction: return "row_reduction";
+    case KernelKind::column_reduction: return "column_reduction";
+    case KernelKind::scan: return "scan";
+    case KernelKind::top_k: return "top_k";
+    case KernelKind::scatter: return "scatter";
+    case KernelKind::contraction: return "contraction";
+    case KernelKind::convolution: return "convolution";
+  }
+  return "";
+}
+
+LayoutOf layouts_of(const Plan& plan) {
+  return [&plan](ValueId id) -> const Layout& { return plan.layout_of_value[static_cast<size_t>(id.index)]; };
+}
+
+LayoutOf layouts_of(const Layouts& layouts) {
+  return [&layouts](ValueId id) -> const Layout& { return layouts.of(id); };
+}
+
+Kernel describe_kernel(const Graph& graph, NodeId id, const LayoutOf& layouts) {
+  const Node& node = graph.node(id);
+  Kernel kernel;
+  switch (node.op) {
+    case Op::cumsum: kernel = describe_scan(graph, node, layouts); break;
+    case Op::top_k: kernel = describe_top_k(graph, node, layouts); break;
+    case Op::scatter_add:
+    case Op::scatter_elements:
+    case Op::scatter_nd: kernel = describe_scatter(graph, node, layouts); break;
+    default: {
+      std::optional<Kernel> library;
+      if (op_def(node.op).kind == OpKind::contraction) library = describe_library(graph, node, layouts);
+      kernel = library ? std::move(*library) : describe_as_nest(graph, id, layouts);
+    }
+  }
+  kernel.label = label_of(node);
+  return kernel;
+}
+
+std::optional<std::string> why_no_map(const Graph& body) {
+  const Layouts layouts(body);
+  const Shape& shape = body.shape(body.outputs()[0].value);
+  NestRequest request{{&body, kNoNode, &body, {}}, shape, std::vector<bool>(shape.rank(), false), {}, {}};
+  for (const GraphInput& input : body.inputs()) request.scope.body_operands.push_back(input.value);
+  for (const GraphOutput& output : body.outputs()) {
+    if (body.shape(output.value) != shape) return "results of different shapes";
+    request.results.push_back(output.value);
+    request.outputs.push_back(output.value);
+  }
+  try {
+    const Kernel kernel = describe_nest(request, layouts_of(layouts));
+    if (kernel.kind != KernelKind::map) return "a reduction";
+    return std::nullopt;
+  } catch (const Untraceable& why) {
+    return why.reason;
+  }
+}
+
+}  // namespace stepc

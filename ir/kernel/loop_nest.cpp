@@ -1,0 +1,255 @@
+#include "ir/kernel/loop_nest.h"
+
+#include "ir/support/error.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace stepc {
+namespace {
+
+constexpr int kMaxSplits = 64;
+
+// The loop dims of the iteration shape: every axis is the product of its factors, outermost first.
+struct Factors {
+  std::vector<Dims> axes;
+
+  explicit Factors(const Shape& shape) {
+    for (const int64_t extent : shape) axes.push_back({extent});
+  }
+
+  void split(const DimSplit& request) {
+    size_t dim = request.dim;
+    for (Dims& axis : axes) {
+      if (dim < axis.size()) {
+        axis[dim] /= request.inner;
+        axis.insert(axis.begin() + static_cast<std::ptrdiff_t>(dim) + 1, request.inner);
+        return;
+      }
+      dim -= axis.size();
+    }
+    CHECK(false, "dim {}", request.dim);
+  }
+
+  size_t dim_count() const {
+    size_t count = 0;
+    for (const Dims& axis : axes) count += axis.size();
+    return count;
+  }
+};
+
+IterationAxes axes_of(const Factors& factors, const std::vector<bool>& reduced, LoopNest& nest) {
+  IterationAxes axes{{}, reduced};
+  const size_t count = factors.dim_count();
+  size_t dim = 0;
+  for (size_t axis = 0; axis < factors.axes.size(); ++axis) {
+    IndexForm form = constant_form(count, 0);
+    int64_t stride = 1;
+    const Dims& own = factors.axes[axis];
+    for (size_t i = own.size(); i-- > 0;) {
+      form.strides[dim + i] = stride;
+      stride *= own[i];
+    }
+    for (const int64_t extent : own) nest.dims.push_back({extent, reduced[axis]});
+    dim += own.size();
+    axes.forms.push_back(std::move(form));
+  }
+  return axes;
+}
+
+// Where a result of shape `shape` lies in the iteration space.
+Coordinates result_coordinates(const Shape& shape, const NestRequest& request, const IterationAxes& axes, size_t dims) {
+  Coordinates at;
+  if (shape == request.iteration) return axes.forms;
+  const bool same_rank = shape.rank() == request.iteration.rank();
+  for (size_t axis = 0; axis < axes.forms.size(); ++axis) {
+    if (!request.reduced[axis])
+      at.push_back(axes.forms[axis]);
+    else if (same_rank)
+      at.push_back(constant_form(dims, 0));
+  }
+  if (at.size() != shape.rank()) throw Untraceable{"results of different shapes"};
+  for (size_t axis = 0, i = 0; axis < axes.forms.size(); ++axis) {
+    if (request.reduced[axis] && !same_rank) continue;
+    if (shape[i] != (request.reduced[axis] ? 1 : request.iteration[axis]))
+      throw Untraceable{"results of different shapes"};
+    ++i;
+  }
+  return at;
+}
+
+template <typename F>
+void for_each_form(LoopNest& nest, F&& f) {
+  const auto guards = [&](std::vector<Guard>& list) {
+    for (Guard& guard : list) f(guard.at);
+  };
+  for (Source& source : nest.sources) {
+    if (auto* load = std::get_if<LoadSource>(&source)) {
+      f(load->at);
+      guards(load->guards);
+    } else if (auto* coordinate = std::get_if<CoordinateSource>(&source)) {
+      f(coordinate->at);
+    } else if (auto* index = std::get_if<IndexSource>(&source)) {
+      guards(index->guards);
+    } else if (auto* inside = std::get_if<InsideSource>(&source)) {
+      guards(inside->guards);
+    } else if (auto* random = std::get_if<RandomSource>(&source)) {
+      f(random->at);
+    }
+  }
+  for (Store& store : nest.stores) f(store.at);
+}
+
+void remove_dim(LoopNest& nest, size_t dim) {
+  nest.dims.erase(nest.dims.begin() + static_cast<std::ptrdiff_t>(dim));
+  for_each_form(nest,
+                [&](IndexForm& form) { form.strides.erase(form.strides.begin() + static_cast<std::ptrdiff_t>(dim)); });
+}
+
+// Without a reduction (an empty sum is a literal) there is nothing to walk the reduced dims for.
+void drop_unreduced(LoopNest& nest) {
+  if (!nest.reductions.empty()) return;
+  for (size_t dim = nest.dims.size(); dim-- > 0;) {
+    if (!nest.dims[dim].reduced) continue;
+    bool used = false;
+    for_each_form(nest, [&](IndexForm& form) { used = used || form.strides[dim] != 0; });
+    nest.dims[dim].reduced = false;
+    if (!used) remove_dim(nest, dim);
+  }
+}
+
+// Drops dims of extent 1 and merges neighbours that every index form walks as one. At least one dim is left.
+void coalesce(LoopNest& nest) {
+  for (size_t dim = nest.dims.size(); dim-- > 0;)
+    if (nest.dims[dim].extent == 1) remove_dim(nest, dim);
+  for (size_t dim = nest.dims.size(); dim-- > 1;) {
+    const int64_t inner = nest.dims[dim].extent;
+    bool mergeable = nest.dims[dim - 1].reduced == nest.dims[dim].reduced;
+    for_each_form(
+        nest, [&](IndexForm& form) { mergeable = mergeable && form.strides[dim - 1] == form.strides[dim] * inner; });
+    if (!mergeable) continue;
+    nest.dims[dim].extent *= nest.dims[dim - 1].extent;
+    remove_dim(nest, dim - 1);
+  }
+  if (!nest.dims.empty()) return;
+  nest.dims.push_back({1, false});
+  for_each_form(nest, [&](IndexForm& form) { form.strides.push_back(0); });
+}
+
+KernelSchedule schedule_of(const LoopNest& nest) {
+  KernelSchedule schedule;
+  if (!nest.reductions.empty()) {
+    const bool row = nest.is_row();
+    const int64_t kept = nest.kept_count();
+    const bool several = nest.reduced_count() > (row ? kRowSegment : kColumnSegment);
+    bool final_only = nest.reductions.size() == 1;  // nothing varies along the reduced dims after the reduction
+    const std::vector<uint64_t> depends = dependencies(nest);
+    for (const Store& store : nest.stores)
+      for (size_t d = 0; d < nest.dims.size(); ++d)
+        if (nest.dims[d].reduced &&
+            (depends[static_cast<size_t>(store.value.index)] >> d & 1 || store.at.strides[d] != 0))
+          final_only = false;
+    if (row) {
+      schedule.two_stage = final_only && several && kept < 64;
+    } else {
+      const int64_t columns = nest.dims.back().extent;
+      schedule.column_tile = std::clamp<int64_t>((columns / 16 + 31) / 32 * 32, 64, 1024);
+      const int64_t tasks = kept / columns * ((columns + schedule.column_tile - 1) / schedule.column_tile);
+      schedule.two_stage = final_only && several && tasks < 16;
+    }
+    return schedule;
+  }
+  if (nest.dims.size() < 2 || nest.dims.back().extent < 8) return schedule;
+  for (const Source& source : nest.sources) {
+    const auto* load = std::get_if<LoadSource>(&source);
+    if (load == nullptr || std::abs(load->at.strides.back()) < 8) continue;
+    for (size_t d = 0; d + 1 < nest.dims.size(); ++d)
+      if (load->at.strides[d] == 1 && nest.dims[d].extent >= 8) {
+        schedule.tile_dim = static_cast<int32_t>(d);
+        schedule.tile = 32;
+        return schedule;
+      }
+  }
+  return schedule;
+}
+
+int64_t scratch_of(const LoopNest& nest, const KernelSchedule& schedule) {
+  if (!schedule.two_stage) return 0;
+  const int64_t segment = nest.is_row() ? kRowSegment : kColumnSegment;
+  const int64_t partials = nest.kept_count() * ((nest.reduced_count() + segment - 1) / segment);
+  const Reduction& reduction = nest.reductions[0];
+  const bool is_arg = reduction.op == ReduceOp::arg_max || reduction.op == ReduceOp::arg_min;
+  return partials * (is_arg ? 16 : 8);
+}
+
+KernelKind kind_of(const LoopNest& nest) {
+  if (nest.reductions.empty()) return KernelKind::map;
+  return nest.is_row() ? KernelKind::row_reduction : KernelKind::column_reduction;
+}
+
+void trace_results(const NestRequest& request, const LayoutOf& layouts, const Factors& factors, Kernel& kernel,
+                   LoopNest& nest) {
+  const IterationAxes axes = axes_of(factors, request.reduced, nest);
+  Tracer tracer(request.scope, layouts, axes, nest, kernel.buffers);
+  for (size_t i = 0; i < request.results.size(); ++i) {
+    const Coordinates at =
+        result_coordinates(request.scope.graph->shape(request.results[i]), request, axes, nest.dims.size());
+    const ScalarId value = tracer.value(request.results[i], at, {});
+    const int32_t buffer = tracer.buffer(request.outputs[i], true);
+    nest.stores.push_back({buffer, linear(nest.dims.size(), at, layouts(request.outputs[i]).strides), value});
+  }
+}
+
+}  // namespace
+
+int64_t LoopNest::kept_count() const {
+  int64_t count = 1;
+  for (const LoopDim& dim : dims)
+    if (!dim.reduced) count *= dim.extent;
+  return count;
+}
+
+int64_t LoopNest::reduced_count() const {
+  int64_t count = 1;
+  for (const LoopDim& dim : dims)
+    if (dim.reduced) count *= dim.extent;
+  return count;
+}
+
+bool LoopNest::is_row() const {
+  for (size_t d = dims.size(); d-- > 0;)
+    if (dims[d].extent != 1) return dims[d].reduced;
+  return true;
+}
+
+Kernel describe_nest(const NestRequest& request, const LayoutOf& layouts) {
+  int64_t kept = 1;
+  for (size_t axis = 0; axis < request.reduced.size(); ++axis)
+    if (!request.reduced[axis]) kept *= request.iteration[axis];
+  if (kept == 0) {  // nothing to store
+    Kernel kernel;
+    kernel.work = LoopNest{{{0, false}}, {}, {}, {}, {}};
+    return kernel;
+  }
+  Factors factors(request.iteration);
+  for (int attempt = 0; attempt < kMaxSplits; ++attempt) {
+    Kernel kernel;
+    LoopNest nest;
+    try {
+      trace_results(request, layouts, factors, kernel, nest);
+    } catch (const SplitRequest& request_for) {
+      factors.split(request_for.split);
+      continue;
+    }
+    drop_unreduced(nest);
+    coalesce(nest);
+    kernel.kind = kind_of(nest);
+    kernel.schedule = schedule_of(nest);
+    kernel.scratch_bytes = scratch_of(nest, kernel.schedule);
+    kernel.work = std::move(nest);
+    return kernel;
+  }
+  throw Untraceable{"index arithmetic of too many reshapes"};
+}
+
+}  // namespace stepc
