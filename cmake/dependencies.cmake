@@ -1,5 +1,6 @@
 # Everything from outside. Debian's packages are found as installed; ONNX where cmake/deps/install.sh built it.
 find_package(Threads REQUIRED)
+find_package(OpenMP REQUIRED COMPONENTS CXX)
 find_package(ZLIB REQUIRED)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)

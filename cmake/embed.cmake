@@ -1,26 +1,16 @@
-# stepc_embed(TARGET file...): for each text file makes FILE.inc, a string literal of its content, which TARGET includes by the
-# file's path from the repository's root:
-#
-#   constexpr std::string_view kReduce =
-#   #include "codegen/cuda/reduce.cuh.inc"
-#       ;
-function(stepc_embed target)
+# stepc_embed_text(OUT FILE...): a C++ source in the build tree that holds the FILEs' text, in that order, as
+# `extern const std::string_view embedded_NAME[]`, NAME being OUT without its ending. Lines that include repository
+# headers and `#pragma once` are left out: the texts are pasted one after the other.
+function(stepc_embed_text out variable)
+  set(text "#include <string_view>\n\nnamespace stepc {\nextern const std::string_view ${variable}[];\n")
+  string(APPEND text "extern const std::string_view* const ${variable}_end;\nconst std::string_view ${variable}[] = {\n")
   foreach(file IN LISTS ARGN)
-    cmake_path(ABSOLUTE_PATH file)
-    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
-    file(READ ${file} text)
-    set(literal "R\"embedded(${text})embedded\"\n")
-    cmake_path(RELATIVE_PATH file BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE name)
-    set(output ${PROJECT_BINARY_DIR}/embedded/${name}.inc)
-    # Written only when it differs, so that a configure alone rebuilds nothing.
-    if(EXISTS ${output})
-      file(READ ${output} previous)
-    else()
-      set(previous "")
-    endif()
-    if(NOT literal STREQUAL previous)
-      file(WRITE ${output} "${literal}")
-    endif()
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+    file(READ ${file} content)
+    string(REGEX REPLACE "#pragma once\n" "" content "${content}")
+    string(REGEX REPLACE "#include \"[^\n]*\n" "" content "${content}")
+    string(APPEND text "R\"embedded(${content})embedded\",\n")
   endforeach()
-  target_include_directories(${target} PRIVATE ${PROJECT_BINARY_DIR}/embedded)
+  string(APPEND text "};\nconst std::string_view* const ${variable}_end = std::end(${variable});\n}  // namespace stepc\n")
+  file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${out} CONTENT "${text}" @ONLY)
 endfunction()

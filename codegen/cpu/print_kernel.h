@@ -1,0 +1,23 @@
+#pragma once
+
+#include "codegen/cpu/text.h"
+#include "ir/kernel.h"
+
+#include <string>
+
+namespace stepc::cpu {
+
+// The body of `void name(const StepcKernelArgs* args)`, by kind. Equal kernels give equal text; buffers are bound by
+// position.
+void print_map(Text& text, const Kernel& kernel);
+void print_row_reduction(Text& text, const Kernel& kernel);
+void print_column_reduction(Text& text, const Kernel& kernel);
+void print_scan(Text& text, const Kernel& kernel);
+void print_top_k(Text& text, const Kernel& kernel);
+void print_scatter(Text& text, const Kernel& kernel);
+void print_body(Text& text, const Kernel& kernel);
+
+// Iterations that one task should at least have, when one costs about `elements` element operations.
+int64_t grain_of(int64_t elements);
+
+}  // namespace stepc::cpu

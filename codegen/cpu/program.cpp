@@ -1,0 +1,78 @@
+#include "codegen/cpu/program.h"
+
+#include "codegen/cpu/print_kernel.h"
+#include "ir/support/hash.h"
+
+#include <set>
+#include <string_view>
+
+namespace stepc {
+
+extern const std::string_view cpu_device_source[];
+extern const std::string_view* const cpu_device_source_end;
+
+namespace cpu {
+namespace {
+
+// Some tenths of a second to compile; small enough for two processors to share a step.
+constexpr size_t kUnitBytes = 24000;
+
+std::string digest(std::string_view text) {
+  Hasher hasher;
+  hasher.update(text);
+  return hasher.hex();
+}
+
+}  // namespace
+
+KernelFunction print_function(const Kernel& kernel) {
+  Text body;
+  print_body(body, kernel);
+  const std::string symbol =
+      fmt::format("{}_{}_{}", kernel_kind_name(kernel.kind), kernel.label, digest(body.str()).substr(0, 12));
+  Text text;
+  text.open("extern \"C\" void {}(const StepcKernelArgs* args)", symbol);
+  text.paste(body.str());
+  text.close();
+  return {symbol, text.str()};
+}
+
+std::string translation_unit(const std::vector<std::string>& functions) {
+  std::string text;
+  for (const std::string_view* part = cpu_device_source; part != cpu_device_source_end; ++part) text += *part;
+  text += "\nusing namespace stepc_device;\n";
+  for (const std::string& function : functions) text += "\n" + function;
+  return text;
+}
+
+Program generate(const Graph& graph, const Plan& plan) {
+  Program program;
+  std::set<std::string> known;
+  std::vector<std::string> unit;
+  size_t unit_bytes = 0;
+  const auto end_unit = [&] {
+    if (!unit.empty()) program.units.push_back(translation_unit(unit));
+    unit.clear();
+    unit_bytes = 0;
+  };
+  const LayoutOf layouts = layouts_of(plan);
+  for (const PlanStep& step : plan.steps) {
+    Launch launch{describe_kernel(graph, step.node, layouts), {}};
+    if (!launch.kernel.is_library()) {
+      KernelFunction function = print_function(launch.kernel);
+      launch.symbol = function.symbol;
+      if (known.insert(function.symbol).second) {
+        unit_bytes += function.text.size();
+        unit.push_back(std::move(function.text));
+        if (unit_bytes >= kUnitBytes) end_unit();
+      }
+    }
+    program.launches.push_back(std::move(launch));
+  }
+  end_unit();
+  program.functions = known.size();
+  return program;
+}
+
+}  // namespace cpu
+}  // namespace stepc

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "ir/kernel.h"
+
+#include <string>
+#include <vector>
+
+namespace stepc::cpu {
+
+// How one reduction is written down.
+struct ReductionText {
+  std::string type;       // of the elements combined: int32_t for narrower integers
+  std::string operator_;  // SumOf<float>; empty for arg reductions
+  std::string row;        // RowReduction<float, SumOf<float>> or ArgReduction<float, true, false>
+  std::string identity;   // the result over no elements
+  bool is_arg = false;
+};
+
+ReductionText reduction_text(const Reduction& reduction);
+
+// Per reduction: how many reductions must be known before it can run. Reductions of one depth share a pass.
+std::vector<int> reduction_depths(const LoopNest& nest);
+
+}  // namespace stepc::cpu
