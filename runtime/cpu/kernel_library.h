@@ -1,0 +1,39 @@
+#pragma once
+
+#include "codegen/cpu/device/abi.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace stepc {
+
+struct CompileOptions {
+  int threads = 0;               // compilers at a time; 0: one per processor
+  std::filesystem::path folder;  // of the cache; empty: KernelCache::default_folder()
+};
+
+// Generated code, compiled and loaded.
+class KernelLibrary {
+ public:
+  // Compiles what the cache lacks. Throws UserError: no compiler, a cache that cannot be written.
+  KernelLibrary(const std::vector<std::string>& units, const CompileOptions& options);
+
+  StepcKernel find(const std::string& symbol) const;
+  int cache_hits() const { return cache_hits_; }
+  int unit_count() const { return static_cast<int>(handles_.size()); }
+  int64_t compile_us() const { return compile_us_; }
+
+ private:
+  struct Close {
+    void operator()(void* handle) const;
+  };
+
+  std::vector<std::unique_ptr<void, Close>> handles_;
+  int cache_hits_ = 0;
+  int64_t compile_us_ = 0;
+};
+
+}  // namespace stepc

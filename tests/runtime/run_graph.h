@@ -1,0 +1,28 @@
+#pragma once
+
+#include "ir/graph.h"
+#include "ir/plan.h"
+#include "ir/ref_tensor.h"
+#include "ir/tensor.h"
+
+#include <map>
+#include <string>
+
+namespace stepc::test {
+
+using Tensors = std::map<std::string, Tensor>;
+
+// Every block in a place of its own, in list order.
+Plan plain_plan(const Graph& graph);
+
+// Generates, compiles and runs all of a graph; its outputs. Kernels come from a cache in the build tree.
+Tensors run_on_cpu(const Graph& graph, const Tensors& inputs, int threads = 2);
+Tensors run_on_cpu(const Graph& graph, const Plan& plan, const Tensors& inputs, int threads);
+
+// What the reference interpreter makes of the same inputs, rounded to each dtype.
+std::map<std::string, RefTensor> run_on_interpreter(const Graph& graph, const Tensors& inputs);
+
+// Deterministic values in [low, high).
+Tensor pseudo_random(const Type& type, uint32_t seed, double low = -1, double high = 1);
+
+}  // namespace stepc::test
