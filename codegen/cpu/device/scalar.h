@@ -68,7 +68,7 @@ inline double div_of(double a, double b) { return a / b; }
 // A zero divisor gives 0; the most negative number divided by -1 wraps around.
 template <typename T>
 inline T div_of(T a, T b) {
-  return b == 0 ? T(0) : (b == T(-1) ? static_cast<T>(0 - a) : static_cast<T>(a / b));
+  return b == 0 ? T(0) : (b == T(-1) ? static_cast<T>(0 - static_cast<uint64_t>(a)) : static_cast<T>(a / b));
 }
 template <typename T>
 inline T mod_of(T a, T b) {
