@@ -155,7 +155,8 @@ class Graph {
   void remove_input(ValueId id);  // must be unused
   void add_output(ValueId id, OutputRole role, std::string output_name);
   void remove_output(std::string_view output_name);
-  void redirect_output(std::string_view output_name, ValueId id);  // another value under the same name, role and position
+  void redirect_output(std::string_view output_name,
+                       ValueId id);  // another value under the same name, role and position
   void add_state(ValueId input, ValueId output);
   void clear_states() { states_.clear(); }
 

@@ -106,7 +106,7 @@ const MappedFile& ExternalData::file(const std::string& location, const std::str
   if (descriptor < 0) refuse_open(shown, errno);
   struct stat status {};
   const bool many_names = ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink > 1;
-  MappedFile mapped(descriptor, location);
+  MappedFile mapped(descriptor, shown);
   if (many_names) user_error("{} has several hard links: put a copy of the data beside the model", shown);
   return files_.emplace(location, std::move(mapped)).first->second;
 }

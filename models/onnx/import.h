@@ -12,13 +12,13 @@
 namespace stepc {
 
 struct ImportOptions {
-  std::map<std::string, int64_t> dims;            // sizes of symbolic dimensions
-  std::map<std::string, Dims> input_shapes;       // shapes of the data by input name: they bind dimensions too
-  std::map<std::string, Tensor> constant_inputs;  // inputs that are constants of the graph, with their values
-  std::vector<std::string> trainable;  // globs over initializer names: exactly these train, when any are given
-  std::vector<std::string> frozen;     // globs over initializer names: these do not
-  bool dropout = false;                // Dropout nodes are random masks, else identities
-  bool compute_f32 = true;             // float16 and bfloat16 of the file become float32 in the graph
+  std::map<std::string, int64_t> dims{};            // sizes of symbolic dimensions
+  std::map<std::string, Dims> input_shapes{};       // shapes of the data by input name: they bind dimensions too
+  std::map<std::string, Tensor> constant_inputs{};  // inputs that are constants of the graph, with their values
+  std::vector<std::string> trainable{};  // globs over initializer names: exactly these train, when any are given
+  std::vector<std::string> frozen{};     // globs over initializer names: these do not
+  bool dropout = false;                  // Dropout nodes are random masks, else identities
+  bool compute_f32 = true;               // float16 and bfloat16 of the file become float32 in the graph
 };
 
 // An initializer of the file, in file order.

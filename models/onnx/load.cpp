@@ -154,6 +154,7 @@ ModelFile::ModelFile(const std::string& path) : proto_(parse(path)), reader_(fol
   require_declared_operators(proto_.graph().node(), opsets_, function_names(proto_));
   embed_attribute_tensors(proto_, reader_.external());
   take_initializers();
+  if (has_unknown_standard_operators(proto_.graph())) return;
   check(proto_);
   inline_functions();
 }

@@ -10,7 +10,7 @@ namespace stepc::onnx_import {
 // A regular file mapped read-only for as long as the object lives.
 class MappedFile {
  public:
-  // Takes over the descriptor and closes it. `shown` names the file in errors.
+  // Takes over the descriptor and closes it. Errors begin with `shown`, which says what the file is.
   MappedFile(int descriptor, const std::string& shown);
   MappedFile(MappedFile&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
   MappedFile& operator=(MappedFile&& other) noexcept {

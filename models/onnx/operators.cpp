@@ -62,7 +62,7 @@ std::string_view why_unsupported(const onnx::NodeProto& node) {
   const std::string& op = node.op_type();
   if (node.domain().empty() && (op == "Loop" || op == "Scan"))
     return "loops have no static graph: export with the loop unrolled";
-  if (!node.domain().empty())
+  if (onnx::OpSchemaRegistry::Schema(op, node.domain()) == nullptr)
     return "not an operator of the ONNX standard: export without runtime-specific optimization";
   return {};
 }
@@ -112,6 +112,13 @@ void require_declared_operators(const NodeList& nodes, const Opsets& opsets,
         fmt::format("{} {}, {}", name, entry.first, describe_nodes(entry.second.count, entry.second.nodes)));
   user_error("the model uses operators that its declared opset does not have: {}; export again with that opset",
              fmt::join(lines, "; "));
+}
+
+bool has_unknown_standard_operators(const onnx::GraphProto& graph) {
+  return std::any_of(graph.node().begin(), graph.node().end(), [](const onnx::NodeProto& node) {
+    const bool standard = node.domain().empty() || node.domain().starts_with("ai.onnx.");
+    return standard && onnx::OpSchemaRegistry::Schema(node.op_type(), node.domain()) == nullptr;
+  });
 }
 
 std::vector<UnsupportedOperator> unsupported_operators(const onnx::GraphProto& graph) {

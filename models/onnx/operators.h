@@ -27,6 +27,10 @@ void for_each_node(const NodeList& nodes, const std::function<void(const onnx::N
 // exporters are known to declare an older opset than they write. `functions` are the model's own, as "domain.name".
 void require_declared_operators(const NodeList& nodes, const Opsets& opsets, const std::vector<std::string>& functions);
 
+// Whether a node uses an operator of the standard's domains that no version of the standard has. The checker stops at
+// the first such node; `unsupported_operators` lists them all.
+bool has_unknown_standard_operators(const onnx::GraphProto& graph);
+
 // One operator that cannot be imported.
 struct UnsupportedOperator {
   std::string name;

@@ -115,8 +115,8 @@ class Identifier {
       identity.name = parameters.front();
     else if (!parameters.empty())
       identity.derived_from = parameters.front();
-    else if (buffers)
-      identity.kind = ParameterKind::buffer;
+    else if (!sources.empty())
+      identity.kind = buffers ? ParameterKind::buffer : ParameterKind::constant;
   }
 
   // The argument of the call that the tensor stands for. A linear layer names weight and bias: the optimizer's note on

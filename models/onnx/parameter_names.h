@@ -17,7 +17,7 @@ using Readers = std::map<std::string, std::vector<Reader>>;  // by initializer, 
 
 Readers readers_of_initializers(const onnx::GraphProto& graph);
 
-enum class ParameterKind : uint8_t { unknown, parameter, buffer };
+enum class ParameterKind : uint8_t { unknown, parameter, buffer, constant };
 
 // What an initializer was in the model before the exporter saw it.
 struct ParameterIdentity {

@@ -117,7 +117,7 @@ std::vector<Tie> find_ties(const std::vector<StoredTensor>& tensors, const Reade
   for (size_t i = 0; i < tensors.size(); ++i) {
     const StoredTensor& tensor = tensors[i];
     if (!tensor.data || !is_float(tensor.type.dtype) || tensor.type.shape.rank() < 2) continue;
-    if (identities[i].kind == ParameterKind::buffer) continue;
+    if (identities[i].kind == ParameterKind::buffer || identities[i].kind == ParameterKind::constant) continue;
     Dims sorted = tensor.type.shape.dims();
     std::sort(sorted.begin(), sorted.end());
     groups[{"name " + identities[i].name, sorted, tensor.type.dtype}].push_back(i);

@@ -11,12 +11,14 @@
 namespace stepc::onnx_import {
 namespace {
 
-// Masks are filled with -inf or the lowest float; no weight comes near.
-constexpr double kMaskMagnitude = 1e30;
-
+// Masks are filled with -inf or the lowest number of the dtype, in many places; no weight comes near. A million
+// elements, evenly spread, tell.
 bool looks_like_mask(const TensorView& view) {
-  for (int64_t i = 0; i < view.type.shape.numel(); ++i)
-    if (!(std::abs(element(view, i)) <= kMaskMagnitude)) return true;
+  const double limit = view.type.dtype == Dtype::f16 ? 65503 : 1e30;
+  const int64_t numel = view.type.shape.numel();
+  const int64_t stride = 1 + numel / 1'000'000;
+  for (int64_t i = 0; i < numel; i += stride)
+    if (!(std::abs(element(view, i)) <= limit)) return true;
   return false;
 }
 
@@ -99,6 +101,7 @@ Decision decide_from_file(const StoredTensor& tensor, const ParameterIdentity& i
   const Shape& shape = tensor.type.shape;
   if (!is_float(tensor.type.dtype)) return {false, "not a float tensor"};
   if (identity.kind == ParameterKind::buffer) return {false, "a buffer of the exported module"};
+  if (identity.kind == ParameterKind::constant) return {false, "computed by the exporter from constants"};
   const std::string source = one_line(identity.derived_from, 160);
   if (!identity.derived_from.empty()) {
     if (tensor.data && repeats_elements(*tensor.data))
@@ -107,7 +110,7 @@ Decision decide_from_file(const StoredTensor& tensor, const ParameterIdentity& i
   }
   if (identity.kind == ParameterKind::parameter) return {true, "a parameter of the exported module"};
   if (shape.numel() <= 1) return {false, "a scalar constant"};
-  if (tensor.data && looks_like_mask(*tensor.data)) return {false, "holds values beyond 1e30: a mask"};
+  if (tensor.data && looks_like_mask(*tensor.data)) return {false, "holds infinite or extreme values: a mask"};
   return {true, "a float initializer on a path to the outputs"};
 }
 

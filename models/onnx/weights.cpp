@@ -102,10 +102,11 @@ void Weights::settle(Graph& graph) {
     if (entry.forced || entry.identity.kind == ParameterKind::parameter) parameters.insert(entry.value);
   const std::vector<bool> reached = inputs_on_gradient_path(graph, parameters);
   for (Entry& entry : entries_) {
-    const bool used = graph.alive(entry.value) && graph.is_used(entry.value);
-    if (!used && entry.tie.first < 0) entry.decision = {false, "not read by any node that the outputs need"};
-    if (!used || !entry.decision.trainable || entry.tie.first >= 0) continue;
-    if (!reached[static_cast<size_t>(graph.value(entry.value).output)])
+    // Constants that nobody reads are folded into others; they keep the reason they have.
+    if (entry.tie.first >= 0 || !graph.alive(entry.value) || graph.input_of(entry.value) == nullptr) continue;
+    if (!graph.is_used(entry.value))
+      entry.decision = {false, "not read by any node that the outputs need"};
+    else if (entry.decision.trainable && !reached[static_cast<size_t>(graph.value(entry.value).output)])
       entry.decision = {false, "no differentiable path from it to a float output"};
   }
   for (Entry& entry : entries_) {

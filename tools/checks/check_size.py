@@ -21,6 +21,8 @@ OPENS = re.compile(r"\)[^;={}]*\{$|^(?:TEST|TEST_F|TEST_P)\(.*\{$")
 
 def first_line_of(lines, index):
     """Goes back over continuation lines of a signature, which are indented deeper than its start."""
+    if lines[index].lstrip().startswith(": "):  # the initializers of a constructor
+        index -= 1
     depth = lines[index].count(")") - lines[index].count("(")
     while depth > 0 and index > 0:
         index -= 1
