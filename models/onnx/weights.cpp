@@ -39,6 +39,7 @@ Weights::Weights(const ModelFile& file, const ImportOptions& options) {
     entry.type = tensors[i].type;
     if (options.compute_f32) entry.type.dtype = widened(entry.type.dtype);
     entry.decision = decide_from_file(tensors[i], entry.identity);
+    entry.candidate = entry.decision.trainable;
   }
   apply_globs(options);
 }
@@ -65,7 +66,7 @@ void Weights::apply_globs(const ImportOptions& options) {
 }
 
 bool Weights::is_weight(const Entry& entry) const {
-  return entry.decision.trainable || !entry.tensor->data || entry.type.shape.numel() > kConstantLimit ||
+  return entry.candidate || entry.forced || !entry.tensor->data || entry.type.shape.numel() > kConstantLimit ||
          (is_float(entry.type.dtype) && entry.identity.kind == ParameterKind::parameter &&
           entry.type.shape.numel() > 1);
 }

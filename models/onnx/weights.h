@@ -35,9 +35,10 @@ class Weights {
     ParameterIdentity identity;
     Tie tie;
     Decision decision;
-    bool forced = false;  // by --trainable
-    Type type;            // in the graph
-    ValueId value;        // in the graph; for a tied copy the value of its first
+    bool candidate = false;  // trained unless the options or the graph say otherwise
+    bool forced = false;     // by --trainable
+    Type type;               // in the graph
+    ValueId value;           // in the graph; for a tied copy the value of its first
   };
 
   void apply_globs(const ImportOptions& options);
