@@ -20,23 +20,10 @@ RuleTable table_of(std::initializer_list<RuleList> lists) {
 
 LowerRule find_rule(std::string_view domain, std::string_view op_type) {
   static const RuleTable standard = table_of({
-      activation_rules(),
-      arithmetic_rules(),
-      attention_rules(),
-      constant_rules(),
-      dropout_rules(),
-      indexing_rules(),
-      linear_rules(),
-      logic_rules(),
-      loss_rules(),
-      movement_rules(),
-      norm_rules(),
-      reduction_rules(),
-      rotary_rules(),
-      scatter_rules(),
-      sequence_rules(),
-      shape_rules(),
-      softmax_rules(),
+      activation_rules(), arithmetic_rules(), attention_rules(), constant_rules(),  dropout_rules(),
+      einsum_rules(),     indexing_rules(),   linear_rules(),    logic_rules(),     loss_rules(),
+      movement_rules(),   norm_rules(),       pad_rules(),       reduction_rules(), rotary_rules(),
+      scatter_rules(),    sequence_rules(),   shape_rules(),     softmax_rules(),
   });
   static const RuleTable training = table_of({training_rules()});
   static const RuleTable none;

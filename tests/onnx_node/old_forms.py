@@ -139,7 +139,7 @@ def indexing_cases():
     yield single("one_hot_9_negative", 9, "OneHot", {"i": np.array([0, -1, 5])}, {"y": np.array([[9, 1, 1], [1, 1, 9], [1, 1, 1]], F32)},
                  {"d": np.array(3), "v": np.array([1, 9], F32)}, in_reference=False)
     yield single("cumsum_11_reverse", 11, "CumSum", {"x": x}, {"y": np.array([[6, 3, 2], [9, 9, 4]], F32)}, {"a": np.array(1)}, reverse=1)
-    yield single("non_zero_9_known", 9, "NonZero", {}, {"y": np.array([[0, 1, 1], [1, 0, 1]])}, {"x": np.array([[0, 2], [3, 4]], F32)})
+    yield single("non_zero_9_known", 9, "NonZero", {}, {"y": np.array([[0, 1, 1], [1, 0, 1]])}, {"x": np.array([[0, 2], [3, 4]])})
     yield single("gather_nd_11", 11, "GatherND", {"x": x, "i": np.array([[1, 2], [0, -1]])}, {"y": np.array([4, 2], F32)})
 
 

@@ -52,7 +52,7 @@ def write_case(folder, case):
     data = folder / case.name / "test_data_set_0"
     data.mkdir(parents=True)
     (folder / case.name / "model.onnx").write_bytes(model.SerializeToString(deterministic=True))
-    write_values(data, "input", [(name, np.ascontiguousarray(array)) for name, array in case.inputs.items() if name])
+    write_values(data, "input", [(name, np.asarray(array, order="C")) for name, array in case.inputs.items() if name])
     write_values(data, "output", [(name, np.asarray(array, order="C")) for name, array in case.outputs.items()])
 
 
