@@ -10,8 +10,8 @@ namespace stepc {
 constexpr std::string_view kLoss = "loss";
 constexpr std::string_view kLossBesideOutput = "stepc.loss";
 
-// With --accumulate the loss of a micro-step is left as a sum, and a metric beside it says how many elements it sums (f32;
-// absent where the loss is a sum by nature).
+// With --accumulate the loss of a micro-step is left as a sum, and a metric beside it says how many elements it sums
+// (f32; absent where the loss is a sum by nature).
 constexpr std::string_view kLossSum = "loss_sum";
 constexpr std::string_view kLossCount = "loss_count";
 

@@ -28,8 +28,8 @@ constexpr size_t kFactCount = 6;
 
 std::string_view fact_name(Fact fact);
 
-// What the outputs that exist before and after the pass, by name, have in common. Gradients are left out: accumulate and
-// clip are there to scale them.
+// What the outputs that exist before and after the pass, by name, have in common. Gradients are left out: accumulate
+// and clip are there to scale them.
 enum class Preserves : uint8_t {
   exactly,         // bit for bit, in the reference interpreter and on every target
   tolerance,       // up to PassContract::relative_tolerance

@@ -28,6 +28,15 @@ void constant_of_shape(Lowering& l, const OnnxNode& n) {
   l.set(0, b.expand(b.reshape(b.constant(value), Shape{}), shape));
 }
 
+// ⌈(limit − start) / delta⌉ without overflow: the distance fits 64 bits without sign.
+int64_t range_size(int64_t start, int64_t limit, int64_t delta) {
+  if (delta > 0 ? start >= limit : start <= limit) return 0;
+  const auto from = static_cast<uint64_t>(start), to = static_cast<uint64_t>(limit), by = static_cast<uint64_t>(delta);
+  const uint64_t size = delta > 0 ? (to - from - 1) / by + 1 : (from - to - 1) / (0 - by) + 1;
+  if (size > uint64_t{1} << 40) user_error("a range of {} elements is not supported", size);
+  return static_cast<int64_t>(size);
+}
+
 // limit is exclusive; element i is start + i·delta, in the operands' dtype.
 void range(Lowering& l, const OnnxNode&) {
   const Dtype dtype = l.type(0).dtype;
@@ -36,9 +45,7 @@ void range(Lowering& l, const OnnxNode&) {
     const int64_t limit = l.known_integer(1, "limit");
     const int64_t delta = l.known_integer(2, "delta");
     if (delta == 0) user_error("delta is 0");
-    const bool empty = delta > 0 ? start >= limit : start <= limit;
-    const int64_t size = empty ? 0 : 1 + (limit - start - (delta > 0 ? 1 : -1)) / delta;
-    ValueId result = l.b.iota(dtype, Shape{size}, 0);
+    ValueId result = l.b.iota(dtype, Shape{range_size(start, limit, delta)}, 0);
     if (delta != 1) result = l.b.mul(result, static_cast<double>(delta));
     if (start != 0) result = l.b.add(result, static_cast<double>(start));
     return l.set(0, result);

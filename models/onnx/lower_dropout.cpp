@@ -32,7 +32,7 @@ double dropped_ratio(const Lowering& l, const OnnxNode& n) {
 // Training mode is an operand since version 12; before, the node drops whenever training does.
 bool drops(const Lowering& l, const OnnxNode& n) {
   if (!l.dropout) return false;
-  return n.opset < 12 || (l.has(2) && l.known_integer(2, "training_mode of Dropout") != 0);
+  return n.opset < 12 || (l.has(2) && l.known_integer(2, "the training_mode of Dropout") != 0);
 }
 
 // y = kept ? x / (1 − ratio) : 0, kept = ratio <= u, u uniform in [0, 1). The mask has x's dtype before version 10.

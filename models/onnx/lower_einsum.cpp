@@ -130,8 +130,9 @@ std::string spec_letters(std::string_view labels, std::string_view used) {
   for (char c = 'a'; c <= 'z'; ++c)
     for (const char letter : {c, static_cast<char>(std::toupper(c))})
       if (used.find(letter) == std::string_view::npos) free += letter;
+  if (free.size() < kEllipsisLabels.size()) user_error("an equation of {} letters is not supported", 52 - free.size());
   for (char& label : spec)
-    if (std::isdigit(static_cast<unsigned char>(label)) != 0) label = free.at(static_cast<size_t>(label - '0'));
+    if (std::isdigit(static_cast<unsigned char>(label)) != 0) label = free[static_cast<size_t>(label - '0')];
   return spec;
 }
 

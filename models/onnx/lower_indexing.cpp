@@ -37,7 +37,9 @@ void top_k(Lowering& l, const OnnxNode& n) {
 // values = [off, on]; indices in [-depth, depth) select, others leave a row of `off`.
 void one_hot(Lowering& l, const OnnxNode& n) {
   Builder& b = l.b;
-  const auto depth = static_cast<int64_t>(l.known_number(1, "the depth of OneHot"));
+  const double given_depth = l.known_number(1, "the depth of OneHot");
+  if (!(given_depth >= 0 && given_depth <= 0x1p40)) user_error("a depth of {}", given_depth);
+  const auto depth = static_cast<int64_t>(given_depth);
   const size_t rank = l.shape(0).rank();
   const size_t axis = normalize_axis(n.integer("axis", -1), rank + 1);
   if (l.shape(2) != Shape{2}) user_error("values are {} where [off, on] is expected", to_string(l.shape(2)));

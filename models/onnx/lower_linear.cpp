@@ -1,3 +1,4 @@
+#include "ir/support/checked.h"
 #include "models/onnx/operands.h"
 #include "models/onnx/rule_lists.h"
 
@@ -37,8 +38,8 @@ std::vector<int64_t> conv_pads(const OnnxNode& n, const Shape& x, const Shape& w
     refuse_attribute("auto_pad", mode, "NOTSET, SAME_UPPER, SAME_LOWER, VALID");
   for (size_t i = 0; i < spatial; ++i) {
     if (strides[i] <= 0) user_error("a stride of {}", strides[i]);
-    const int64_t positions = (x[2 + i] + strides[i] - 1) / strides[i];
-    const int64_t reach = (positions - 1) * strides[i] + (w[2 + i] - 1) * dilations[i] + 1;
+    const int64_t positions = x[2 + i] / strides[i] + (x[2 + i] % strides[i] != 0 ? 1 : 0);
+    const int64_t reach = checked_add((positions - 1) * strides[i] + 1, checked_mul(w[2 + i] - 1, dilations[i]));
     const int64_t total = std::max<int64_t>(reach - x[2 + i], 0);
     pads[i] = mode == "SAME_UPPER" ? total / 2 : total - total / 2;
     pads[spatial + i] = total - pads[i];

@@ -1,3 +1,4 @@
+#include "ir/support/checked.h"
 #include "models/onnx/operands.h"
 #include "models/onnx/rule_lists.h"
 
@@ -90,7 +91,7 @@ void tile(Lowering& l, const OnnxNode&) {
     }
     apart.push_back(shape[i]);
     repeated.push_back(shape[i]);
-    joined.push_back(shape[i] * repeats[i]);
+    joined.push_back(checked_mul(shape[i], repeats[i]));
   }
   Builder& b = l.b;
   l.set(0, b.reshape(b.expand(b.reshape(l.in(0), Shape(apart)), Shape(repeated)), Shape(joined)));

@@ -1,3 +1,4 @@
+#include "ir/support/checked.h"
 #include "models/onnx/operands.h"
 #include "models/onnx/rule_lists.h"
 
@@ -69,7 +70,7 @@ void instance_normalization(Lowering& l, const OnnxNode& n) {
 
 ValueId mean_over(Builder& b, ValueId x, const std::vector<int64_t>& axes) {
   int64_t count = 1;
-  for (const int64_t axis : axes) count *= b.shape(x)[static_cast<size_t>(axis)];
+  for (const int64_t axis : axes) count = checked_mul(count, b.shape(x)[static_cast<size_t>(axis)]);
   return b.div(b.reduce_sum(x, axes, /*keepdims=*/true), b.scalar_like(static_cast<double>(count), x));
 }
 

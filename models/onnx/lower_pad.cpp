@@ -7,6 +7,8 @@
 namespace stepc::onnx_import {
 namespace {
 
+constexpr int64_t kLargestPad = int64_t{1} << 24;  // of a mode that needs an index per element
+
 // Elements added before and after each axis; negative numbers remove.
 struct Padding {
   Dims low, high;
@@ -31,9 +33,10 @@ Padding padding(const Lowering& l, const OnnxNode& n, size_t rank) {
 // Removes what negative padding removes and sets it to 0.
 ValueId crop(Builder& b, ValueId x, Padding& pads) {
   for (size_t axis = 0; axis < pads.low.size(); ++axis) {
-    const int64_t low = std::max<int64_t>(-pads.low[axis], 0);
-    const int64_t high = std::max<int64_t>(-pads.high[axis], 0);
-    const int64_t size = b.shape(x)[axis] - low - high;
+    const int64_t dim = b.shape(x)[axis];
+    const int64_t low = -std::clamp<int64_t>(pads.low[axis], -dim - 1, 0);
+    const int64_t high = -std::clamp<int64_t>(pads.high[axis], -dim - 1, 0);
+    const int64_t size = dim - low - high;
     if (size < 0) user_error("pads remove more than axis {} of {} has", axis, to_string(b.shape(x)));
     x = b.slice_axis(x, axis, low, size);
     pads.low[axis] = std::max<int64_t>(pads.low[axis], 0);
@@ -74,6 +77,9 @@ ValueId pad_by_copy(Builder& b, std::string_view mode, ValueId x, const Padding&
     if (pads.low[axis] == 0 && pads.high[axis] == 0) continue;
     const int64_t dim = b.shape(x)[axis];
     if (dim == 0) user_error("mode {} cannot pad axis {}, which has no elements", mode, axis);
+    if (pads.low[axis] > kLargestPad || pads.high[axis] > kLargestPad)
+      user_error("mode {} with {} and {} elements around axis {} is not supported", mode, pads.low[axis],
+                 pads.high[axis], axis);
     std::vector<int64_t> sources;
     for (int64_t at = -pads.low[axis]; at < dim + pads.high[axis]; ++at) sources.push_back(source_of(mode, at, dim));
     const auto size = static_cast<int64_t>(sources.size());

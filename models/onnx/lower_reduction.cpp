@@ -1,3 +1,4 @@
+#include "ir/support/checked.h"
 #include "models/onnx/operands.h"
 #include "models/onnx/rule_lists.h"
 
@@ -31,7 +32,7 @@ void plain(Lowering& l, const OnnxNode& n) {
 void mean(Lowering& l, const OnnxNode& n) {
   const Axes r = reduced_axes(l, n);
   int64_t count = 1;
-  for (const int64_t axis : r.axes) count *= l.shape(0)[static_cast<size_t>(axis)];
+  for (const int64_t axis : r.axes) count = checked_mul(count, l.shape(0)[static_cast<size_t>(axis)]);
   const ValueId sum = l.b.reduce_sum(l.in(0), r.axes, r.keepdims);
   l.set(0, r.axes.empty() ? sum : l.b.div(sum, l.b.scalar_like(static_cast<double>(count), sum)));
 }

@@ -46,7 +46,7 @@ void sequence_length(Lowering& l, const OnnxNode&) {
   l.set(0, l.b.constant(Tensor::of_i64(std::array{static_cast<int64_t>(l.list(0).size())}, Shape{})));
 }
 
-// The position where SequenceInsert inserts (the end when absent) or SequenceErase erases (the last when absent).
+// Before `position`, at the end when absent.
 void sequence_insert(Lowering& l, const OnnxNode&) {
   std::vector<ValueId> parts = l.list(0);
   const int64_t end = static_cast<int64_t>(parts.size());

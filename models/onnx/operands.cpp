@@ -1,5 +1,7 @@
 #include "models/onnx/operands.h"
 
+#include "ir/support/checked.h"
+
 #include <algorithm>
 #include <numeric>
 
@@ -28,7 +30,7 @@ std::vector<int64_t> all_axes(size_t rank) {
 
 int64_t numel_between(const Shape& shape, size_t first, size_t last) {
   int64_t numel = 1;
-  for (size_t i = first; i < last; ++i) numel *= shape[i];
+  for (size_t i = first; i < last; ++i) numel = checked_mul(numel, shape[i]);
   return numel;
 }
 

@@ -29,7 +29,7 @@ TEST_P(OnnxNode, AgreesOnTheInterpreter) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kept, OnnxNode, testing::ValuesIn(kept_cases()),
-                         [](const auto& info) { return fs::path(info.param).filename().string(); });
+                         [](const auto& tested) { return fs::path(tested.param).filename().string(); });
 
 }  // namespace
 }  // namespace stepc::test

@@ -21,8 +21,11 @@ def read(name):
 
 
 def is_text(name):
-    with open(ROOT / name, "rb") as file:
-        return b"\0" not in file.read(8192)
+    content = (ROOT / name).read_bytes()
+    try:
+        return b"\0" not in content and content.decode("utf-8") is not None
+    except UnicodeDecodeError:
+        return False
 
 
 def finish(findings):

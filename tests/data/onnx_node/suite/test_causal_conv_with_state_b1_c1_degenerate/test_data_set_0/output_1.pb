@@ -1,1 +1,0 @@
-Bpresent_stateJËj@$ï?â.z¿
