@@ -267,6 +267,9 @@ void source_and_view_refusals(std::vector<Refusal>& refusals) {
   refusals.push_back(
       {Op::transpose, "short", {x}, {{"perm", Dims{0}}}, "attribute 'perm' has 1 entries for an operand of rank 2"});
   refusals.push_back({Op::expand, "shape", {x}, {{"shape", Dims{2, 4}}}, "expand: [2,3] does not broadcast to [2,4]"});
+}
+
+void slice_refusals(std::vector<Refusal>& refusals) {
   const auto slice = [&](int64_t start, int64_t size, int64_t step, std::string message) {
     refusals.push_back({Op::slice,
                         fmt::format("{}_{}_{}", start, size, step),
@@ -356,6 +359,7 @@ void movement_samples(std::vector<Sample>& samples, std::vector<Refusal>& refusa
   top_k_samples(samples);
   arg_samples(samples);
   source_and_view_refusals(refusals);
+  slice_refusals(refusals);
   movement_refusals(refusals);
 }
 
