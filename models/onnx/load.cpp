@@ -6,6 +6,7 @@
 #include "models/onnx/message.h"
 #include "models/onnx/operators.h"
 
+#include <google/protobuf/message.h>
 #include <google/protobuf/stubs/logging.h>
 #include <onnx/checker.h>
 #include <onnx/inliner/inliner.h>
@@ -31,6 +32,28 @@ std::string folder_of(const std::string& path) {
   return folder.empty() ? "." : folder.string();
 }
 
+// Names reach text, JSON and other files, so they must be UTF-8. Documentation is not read.
+void require_utf8(const google::protobuf::Message& message) {
+  const google::protobuf::Reflection& reflection = *message.GetReflection();
+  std::vector<const google::protobuf::FieldDescriptor*> fields;
+  reflection.ListFields(message, &fields);
+  for (const auto* field : fields) {
+    const int count = field->is_repeated() ? reflection.FieldSize(message, field) : 1;
+    for (int i = 0; i < count; ++i) {
+      if (field->cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_MESSAGE) {
+        require_utf8(field->is_repeated() ? reflection.GetRepeatedMessage(message, field, i)
+                                          : reflection.GetMessage(message, field));
+      } else if (field->type() == google::protobuf::FieldDescriptor::TYPE_STRING && field->name() != "doc_string") {
+        const std::string text = field->is_repeated() ? reflection.GetRepeatedString(message, field, i)
+                                                      : reflection.GetString(message, field);
+        if (!is_utf8(text)) user_error("{} {} is not UTF-8", field->name(), in_quotes(text));
+      } else {
+        break;
+      }
+    }
+  }
+}
+
 onnx::ModelProto parse(const std::string& path) {
   const MappedFile file = MappedFile::open(path);
   const std::span<const std::byte> bytes = file.bytes();
@@ -42,6 +65,7 @@ onnx::ModelProto parse(const std::string& path) {
   if (!proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
     user_error("not an ONNX model, or a truncated or damaged one: it does not parse");
   if (!proto.has_graph()) user_error("not an ONNX model: it has no graph");
+  require_utf8(proto);
   return proto;
 }
 

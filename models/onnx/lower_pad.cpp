@@ -77,7 +77,7 @@ ValueId pad_by_copy(Builder& b, std::string_view mode, ValueId x, const Padding&
     if (pads.low[axis] == 0 && pads.high[axis] == 0) continue;
     const int64_t dim = b.shape(x)[axis];
     if (dim == 0) user_error("mode {} cannot pad axis {}, which has no elements", mode, axis);
-    if (pads.low[axis] > kLargestPad || pads.high[axis] > kLargestPad)
+    if (pads.low[axis] > kLargestPad || pads.high[axis] > kLargestPad || dim > kLargestPad)
       user_error("mode {} with {} and {} elements around axis {} is not supported", mode, pads.low[axis],
                  pads.high[axis], axis);
     std::vector<int64_t> sources;

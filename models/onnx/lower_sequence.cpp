@@ -8,6 +8,8 @@
 namespace stepc::onnx_import {
 namespace {
 
+constexpr int64_t kLargestSequence = 65536;  // each part is a node
+
 // Without `split` the parts have size 1 and lose the axis unless keepdims; a scalar gives the size of all parts but the
 // last, a list gives every size.
 void split_to_sequence(Lowering& l, const OnnxNode& n) {
@@ -20,6 +22,7 @@ void split_to_sequence(Lowering& l, const OnnxNode& n) {
   } else {
     const int64_t chunk = l.has(1) ? l.known_integer(1, "the size of SplitToSequence") : 1;
     if (chunk <= 0) user_error("parts of {} elements", chunk);
+    if (dim / chunk > kLargestSequence) user_error("a sequence of {} parts is not supported", dim / chunk);
     for (int64_t start = 0; start < dim; start += chunk) sizes.push_back(std::min(chunk, dim - start));
   }
   std::vector<ValueId> parts = split_along(b, l.in(0), axis, sizes);

@@ -80,6 +80,14 @@ TEST(Load, RefusesInvalidGraphs) {
   EXPECT_EQ(import_error(model), "tensor 'w': element type STRING is not supported");
 }
 
+TEST(Load, NamesMustBeUtf8) {
+  onnx::ModelProto model = parse_model(kTiny);
+  model.mutable_graph()->mutable_node(0)->set_name("caf\xc3\xa9");
+  EXPECT_NO_THROW(import_proto(model));
+  model.mutable_graph()->mutable_node(0)->set_name("caf\xe9");
+  EXPECT_EQ(import_error(model), "name 'caf?' is not UTF-8");
+}
+
 TEST(Load, ErrorsNameTheNode) {
   const std::string error = import_error(R"(
     <ir_version: 8, opset_import: ["" : 17]>
