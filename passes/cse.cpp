@@ -5,8 +5,9 @@
 //   %4 = tanh %1 : f32[4]   backward
 //
 // The phase is part of a node's identity: merging a backward node with its forward twin would keep a value alive that
-// the plan may have chosen to compute again. One walk with a hash table; the earliest node survives with the ONNX names
-// of all. Operands of commutative operations are compared without regard to order. Fused nodes are left alone.
+// the plan may have chosen to compute again. One walk with a hash table; the earliest node survives, with the ONNX
+// names of all unless it is a source: a shared zero would gather the names of half the model. Operands of commutative
+// operations are compared without regard to order. Fused nodes are left alone.
 
 #include "ir/op_def.h"
 #include "passes/pass.h"
@@ -74,7 +75,7 @@ bool same(const Node& a, const Node& b) {
 
 void merge(Graph& graph, NodeId duplicate, NodeId survivor) {
   const Node& node = graph.node(duplicate);
-  graph.origin(survivor) = merge_origins(graph.node(survivor).origin, node.origin);
+  if (!node.inputs.empty()) graph.origin(survivor) = merge_origins(graph.node(survivor).origin, node.origin);
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     const ValueId kept = graph.node(survivor).outputs[i];
     if (graph.value(kept).name.empty()) graph.set_name(kept, graph.value(node.outputs[i]).name);

@@ -3,6 +3,7 @@
 #include "ir/op_def.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace stepc {
 
@@ -14,11 +15,8 @@ std::optional<double> splat_constant(const Graph& graph, ValueId v) {
 }
 
 Origin merge_origins(const Origin& base, const Origin& other) {
-  Origin merged = base;
-  merged.onnx.insert(merged.onnx.end(), other.onnx.begin(), other.onnx.end());
-  std::ranges::sort(merged.onnx);
-  const auto repeated = std::ranges::unique(merged.onnx);
-  merged.onnx.erase(repeated.begin(), repeated.end());
+  Origin merged{base.phase, {}, base.scope};
+  std::ranges::set_union(base.onnx, other.onnx, std::back_inserter(merged.onnx));
   return merged;
 }
 
