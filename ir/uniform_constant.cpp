@@ -7,11 +7,6 @@
 namespace stepc {
 namespace {
 
-// A cast changes the number unless the target holds it exactly: 0.1 in f64 is not 0.1 in f32, 2.5 is no integer.
-bool holds(Dtype dtype, double number) {
-  return is_float(dtype) ? round_to(dtype, number) == number : std::nearbyint(number) == number;
-}
-
 std::optional<double> uniform_element(const TensorView& tensor) {
   const int64_t count = tensor.type.shape.numel();
   if (count == 0) return std::nullopt;
@@ -32,9 +27,24 @@ std::optional<double> uniform_constant(const Graph& graph, ValueId value) {
     case Op::reshape: return uniform_constant(graph, node->inputs[0]);
     case Op::cast: {
       const std::optional<double> number = uniform_constant(graph, node->inputs[0]);
-      return number && holds(graph.dtype(value), *number) ? number : std::nullopt;
+      // Others change in the cast: 0.1 in f64 is not 0.1 in f32, 2.5 is no integer.
+      return number && holds_exactly(graph.dtype(value), *number) ? number : std::nullopt;
     }
     default: return std::nullopt;
+  }
+}
+
+bool holds_exactly(Dtype dtype, double number) {
+  const auto integer_in = [&](double low, double high) {
+    return number >= low && number <= high && std::nearbyint(number) == number;
+  };
+  switch (dtype) {
+    case Dtype::i64: return integer_in(-0x1p63, std::nextafter(0x1p63, 0));
+    case Dtype::i32: return integer_in(-0x1p31, 0x1p31 - 1);
+    case Dtype::i8: return integer_in(-128, 127);
+    case Dtype::u8: return integer_in(0, 255);
+    case Dtype::boolean: return integer_in(0, 1);
+    default: return std::isnan(number) || round_to(dtype, number) == number;
   }
 }
 

@@ -10,4 +10,7 @@ namespace stepc {
 // and cast: `x ** 2` arrives as pow(x, constant) in all of these guises. Nothing for other values and for empty ones.
 std::optional<double> uniform_constant(const Graph& graph, ValueId value);
 
+// Whether the dtype has exactly this number (bool: 0 and 1). Every float dtype has the infinities and NaN.
+bool holds_exactly(Dtype dtype, double number);
+
 }  // namespace stepc

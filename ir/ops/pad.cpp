@@ -1,9 +1,9 @@
 #include "ir/ops/index_space.h"
 #include "ir/ops/view.h"
 #include "ir/support/checked.h"
+#include "ir/uniform_constant.h"
 
 #include <algorithm>
-#include <cmath>
 
 // `low` and `high` elements around each axis and `interior` ones between neighbours, all equal to `value`.
 namespace stepc {
@@ -15,9 +15,10 @@ std::vector<Type> infer(const InferArgs& args) {
   const Dims& high = per_axis(args, "high", x.shape.rank());
   const Dims& interior = per_axis(args, "interior", x.shape.rank());
   const double value = args.attrs.real("value");
-  if (!is_float(x.dtype) && std::nearbyint(value) != value) user_error("value {} is no {}", value, dtype_name(x.dtype));
+  if (!is_float(x.dtype) && !holds_exactly(x.dtype, value)) user_error("value {} is no {}", value, dtype_name(x.dtype));
   Dims dims(x.shape.rank());
   for (size_t i = 0; i < dims.size(); ++i) {
+    checked_add(interior[i], 1);  // the step from one element to the next
     if (low[i] < 0 || high[i] < 0 || interior[i] < 0)
       user_error("negative padding on axis {}: low {}, high {}, interior {}", i, low[i], high[i], interior[i]);
     const int64_t gaps = checked_mul(std::max<int64_t>(x.shape[i] - 1, 0), interior[i]);

@@ -284,7 +284,7 @@ void slice_refusals(std::vector<Refusal>& refusals) {
   slice(0, int64_t{1} << 40, int64_t{1} << 40, "overflow");
 }
 
-void movement_refusals(std::vector<Refusal>& refusals) {
+void concat_and_pad_refusals(std::vector<Refusal>& refusals) {
   const RefTensor x = spread({2, 3});
   const Attrs axis0{{"axis", int64_t{0}}};
   refusals.push_back(
@@ -303,6 +303,16 @@ void movement_refusals(std::vector<Refusal>& refusals) {
                       {i64s({1}, {1})},
                       {{"low", Dims{1}}, {"high", Dims{0}}, {"interior", Dims{0}}, {"value", 0.5}},
                       "value 0.5 is no i64"});
+  refusals.push_back({Op::pad,
+                      "inf",
+                      {integers(Dtype::u8, {1}, {1})},
+                      {{"low", Dims{1}}, {"high", Dims{0}}, {"interior", Dims{0}}, {"value", kInf}},
+                      "value inf is no u8"});
+}
+
+void index_refusals(std::vector<Refusal>& refusals) {
+  const RefTensor x = spread({2, 3});
+  const Attrs axis0{{"axis", int64_t{0}}};
   refusals.push_back({Op::gather,
                       "range",
                       {spread({256, 1}), i64s({1}, {300})},
@@ -360,7 +370,8 @@ void movement_samples(std::vector<Sample>& samples, std::vector<Refusal>& refusa
   arg_samples(samples);
   source_and_view_refusals(refusals);
   slice_refusals(refusals);
-  movement_refusals(refusals);
+  concat_and_pad_refusals(refusals);
+  index_refusals(refusals);
 }
 
 }  // namespace stepc::test
