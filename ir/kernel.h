@@ -254,8 +254,12 @@ using LayoutOf = std::function<const Layout&(ValueId)>;
 LayoutOf layouts_of(const Plan& plan);
 LayoutOf layouts_of(const Layouts& layouts);
 
-// The kernel of a node that is not an aliasing view and not a constant. Composites must have been decomposed.
+// The kernel of a node that is not an aliasing view and not a constant. Softmax, log-softmax, norms and rotary
+// embedding are single kernels; other composites must have been decomposed.
 Kernel describe_kernel(const Graph& graph, NodeId node, const LayoutOf& layouts);
+
+// Why no kernel carries a node, or nullopt if one does: what `describe_kernel` may be asked for.
+std::optional<std::string> why_no_kernel(const Graph& graph, NodeId node, const LayoutOf& layouts);
 
 // Why no map kernel can carry the body (of Op::fused; its outputs must have one shape), or nullopt if one can.
 std::optional<std::string> why_no_map(const Graph& body);

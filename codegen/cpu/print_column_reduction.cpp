@@ -1,7 +1,6 @@
 #include "codegen/cpu/nest_text.h"
 #include "codegen/cpu/print_kernel.h"
 #include "codegen/cpu/reduction_text.h"
-#include "ir/support/error.h"
 
 namespace stepc::cpu {
 namespace {
@@ -30,7 +29,6 @@ class ColumnPrinter {
         tile_(kernel.schedule.column_tile),
         two_stage_(kernel.schedule.two_stage) {
     for (const Reduction& reduction : nest_.nest().reductions) texts_.push_back(reduction_text(reduction));
-    for (const int depth : reduction_depths(nest_.nest())) CHECK(depth == 0, "reductions of columns in several passes");
   }
 
   void print() {

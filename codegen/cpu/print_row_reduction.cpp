@@ -1,7 +1,7 @@
 #include "codegen/cpu/nest_text.h"
 #include "codegen/cpu/print_kernel.h"
 #include "codegen/cpu/reduction_text.h"
-#include "ir/support/error.h"
+#include "ir/kernel/loop_nest.h"
 
 #include <algorithm>
 

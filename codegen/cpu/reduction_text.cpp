@@ -1,10 +1,8 @@
 #include "codegen/cpu/reduction_text.h"
 
 #include "codegen/cpu/scalar_text.h"
-#include "ir/kernel/loop_nest.h"
 #include "ir/support/error.h"
 
-#include <algorithm>
 #include <limits>
 
 namespace stepc::cpu {
@@ -69,28 +67,6 @@ ReductionText reduction_text(const Reduction& reduction) {
     text.row = fmt::format("RowReduction<{}, {}>", text.type, text.operator_);
   }
   return text;
-}
-
-std::vector<int> reduction_depths(const LoopNest& nest) {
-  // The depth of a scalar: how many reductions lie behind it, one after the other.
-  std::vector<int> scalars;
-  std::vector<int> result(nest.reductions.size(), -1);
-  const auto depth_of = [&](size_t reduction) {
-    if (result[reduction] < 0) result[reduction] = scalars[static_cast<size_t>(nest.reductions[reduction].value.index)];
-    return result[reduction];
-  };
-  for (size_t i = 0; i < nest.dag.nodes().size(); ++i) {
-    const ScalarNode& node = nest.dag.nodes()[i];
-    int depth = 0;
-    for (const ScalarId operand : operands_of(nest, {static_cast<int32_t>(i)}))
-      depth = std::max(depth, scalars[static_cast<size_t>(operand.index)]);
-    if (node.op == ScalarOp::operand)
-      if (const auto* reduced = std::get_if<ReducedSource>(&nest.sources[static_cast<size_t>(node.operand)]))
-        depth = 1 + depth_of(static_cast<size_t>(reduced->reduction));
-    scalars.push_back(depth);
-  }
-  for (size_t i = 0; i < result.size(); ++i) depth_of(i);
-  return result;
 }
 
 }  // namespace stepc::cpu

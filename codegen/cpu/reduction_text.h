@@ -18,7 +18,4 @@ struct ReductionText {
 
 ReductionText reduction_text(const Reduction& reduction);
 
-// Per reduction: how many reductions must be known before it can run. Reductions of one depth share a pass.
-std::vector<int> reduction_depths(const LoopNest& nest);
-
 }  // namespace stepc::cpu

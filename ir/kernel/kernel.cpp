@@ -1,5 +1,6 @@
 #include "ir/kernel.h"
 
+#include "ir/builder.h"
 #include "ir/kernel/describe.h"
 #include "ir/kernel/loop_nest.h"
 #include "ir/kernel/matmul.h"
@@ -84,6 +85,35 @@ Space space_of(const Graph& graph, const Node& node) {
   return plain(graph.shape(node.outputs[0]));
 }
 
+// The decomposition of a composite as a body over its operands; omitted operands and unused results are left out.
+struct CompositeBody {
+  Graph body;
+  std::vector<ValueId> operands;
+  std::vector<ValueId> results;  // of the composite, as the body's outputs
+};
+
+CompositeBody body_of_composite(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  CompositeBody result;
+  Builder b(result.body, node.origin);
+  std::vector<ValueId> inputs;
+  for (const ValueId operand : node.inputs) {
+    inputs.push_back(kNoValue);
+    if (!operand.valid()) continue;
+    inputs.back() = result.body.add_input(graph.type(operand), InputRole::data, fmt::format("{}", inputs.size()));
+    result.operands.push_back(operand);
+  }
+  const NodeId composite = b.make_node(node.op, inputs, node.attrs);
+  const std::vector<ValueId> values = op_def(node.op).decompose(b, result.body, composite);
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!values[i].valid()) continue;
+    result.body.add_output(values[i], OutputRole::output, fmt::format("{}", i));
+    result.results.push_back(node.outputs[i]);
+  }
+  result.body.erase(composite);
+  return result;
+}
+
 NestRequest nest_request(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   Space space = space_of(graph, node);
@@ -118,14 +148,19 @@ std::string label_of(const Node& node) {
 }
 
 Kernel describe_as_nest(const Graph& graph, NodeId id, const LayoutOf& layouts) {
-  try {
-    Kernel kernel = describe_nest(nest_request(graph, id), layouts);
-    kernel.traffic = nest_traffic(kernel, element_counts(graph, kernel));
-    return kernel;
-  } catch (const Untraceable& why) {
-    CHECK(false, "no kernel carries {}: {}", label_of(graph.node(id)), why.reason);
-    return {};
+  Kernel kernel;
+  if (op_def(graph.node(id).op).kind == OpKind::composite) {
+    const CompositeBody composite = body_of_composite(graph, id);
+    const Space space = body_space(composite.body);
+    NestRequest request{
+        {&composite.body, kNoNode, &graph, composite.operands}, space.shape, space.reduced, {}, composite.results};
+    for (const GraphOutput& output : composite.body.outputs()) request.results.push_back(output.value);
+    kernel = describe_nest(request, layouts);
+  } else {
+    kernel = describe_nest(nest_request(graph, id), layouts);
   }
+  kernel.traffic = nest_traffic(kernel, element_counts(graph, kernel));
+  return kernel;
 }
 
 bool all_f32(const Graph& graph, const Node& node) {
@@ -180,7 +215,9 @@ LayoutOf layouts_of(const Layouts& layouts) {
   return [&layouts](ValueId id) -> const Layout& { return layouts.of(id); };
 }
 
-Kernel describe_kernel(const Graph& graph, NodeId id, const LayoutOf& layouts) {
+namespace {
+
+Kernel describe(const Graph& graph, NodeId id, const LayoutOf& layouts) {
   const Node& node = graph.node(id);
   Kernel kernel;
   switch (node.op) {
@@ -197,6 +234,26 @@ Kernel describe_kernel(const Graph& graph, NodeId id, const LayoutOf& layouts) {
   }
   kernel.label = label_of(node);
   return kernel;
+}
+
+}  // namespace
+
+Kernel describe_kernel(const Graph& graph, NodeId id, const LayoutOf& layouts) {
+  try {
+    return describe(graph, id, layouts);
+  } catch (const Untraceable& why) {
+    CHECK(false, "no kernel carries {}: {}", label_of(graph.node(id)), why.reason);
+    return {};
+  }
+}
+
+std::optional<std::string> why_no_kernel(const Graph& graph, NodeId id, const LayoutOf& layouts) {
+  try {
+    describe(graph, id, layouts);
+    return std::nullopt;
+  } catch (const Untraceable& why) {
+    return why.reason;
+  }
 }
 
 std::optional<std::string> why_no_map(const Graph& body) {

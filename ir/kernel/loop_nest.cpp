@@ -38,8 +38,8 @@ struct Factors {
   }
 };
 
-IterationAxes axes_of(const Factors& factors, const std::vector<bool>& reduced, LoopNest& nest) {
-  IterationAxes axes{{}, reduced};
+IterationAxes axes_of(const Factors& factors, const NestRequest& request, LoopNest& nest) {
+  IterationAxes axes{{}, request.reduced, request.iteration};
   const size_t count = factors.dim_count();
   size_t dim = 0;
   for (size_t axis = 0; axis < factors.axes.size(); ++axis) {
@@ -50,7 +50,7 @@ IterationAxes axes_of(const Factors& factors, const std::vector<bool>& reduced, 
       form.strides[dim + i] = stride;
       stride *= own[i];
     }
-    for (const int64_t extent : own) nest.dims.push_back({extent, reduced[axis]});
+    for (const int64_t extent : own) nest.dims.push_back({extent, request.reduced[axis]});
     dim += own.size();
     axes.forms.push_back(std::move(form));
   }
@@ -136,19 +136,36 @@ void coalesce(LoopNest& nest) {
   for_each_form(nest, [&](IndexForm& form) { form.strides.push_back(0); });
 }
 
+// Whether a store is done at every point of the reduced dims, not once after them.
+bool varies_along_reduced(const LoopNest& nest, const Store& store, const std::vector<uint64_t>& depends) {
+  for (size_t d = 0; d < nest.dims.size(); ++d)
+    if (nest.dims[d].reduced &&
+        ((depends[static_cast<size_t>(store.value.index)] >> d & 1) != 0 || store.at.strides[d] != 0))
+      return true;
+  return false;
+}
+
+bool stores_once(const LoopNest& nest) {
+  const std::vector<uint64_t> depends = dependencies(nest);
+  return std::none_of(nest.stores.begin(), nest.stores.end(),
+                      [&](const Store& store) { return varies_along_reduced(nest, store, depends); });
+}
+
+// A column is walked once: nothing in it can wait for a result.
+void require_printable(const LoopNest& nest) {
+  if (nest.reductions.empty() || nest.is_row()) return;
+  const std::vector<int> depths = reduction_depths(nest);
+  if (std::any_of(depths.begin(), depths.end(), [](int depth) { return depth > 0; }) || !stores_once(nest))
+    throw Untraceable{"a column that must be walked several times"};
+}
+
 KernelSchedule schedule_of(const LoopNest& nest) {
   KernelSchedule schedule;
   if (!nest.reductions.empty()) {
     const bool row = nest.is_row();
     const int64_t kept = nest.kept_count();
     const bool several = nest.reduced_count() > (row ? kRowSegment : kColumnSegment);
-    bool final_only = nest.reductions.size() == 1;  // nothing varies along the reduced dims after the reduction
-    const std::vector<uint64_t> depends = dependencies(nest);
-    for (const Store& store : nest.stores)
-      for (size_t d = 0; d < nest.dims.size(); ++d)
-        if (nest.dims[d].reduced &&
-            (depends[static_cast<size_t>(store.value.index)] >> d & 1 || store.at.strides[d] != 0))
-          final_only = false;
+    const bool final_only = nest.reductions.size() == 1 && stores_once(nest);
     if (row) {
       schedule.two_stage = final_only && several && kept < 64;
     } else {
@@ -189,7 +206,7 @@ KernelKind kind_of(const LoopNest& nest) {
 
 void trace_results(const NestRequest& request, const LayoutOf& layouts, const Factors& factors, Kernel& kernel,
                    LoopNest& nest) {
-  const IterationAxes axes = axes_of(factors, request.reduced, nest);
+  const IterationAxes axes = axes_of(factors, request, nest);
   Tracer tracer(request.scope, layouts, axes, nest, kernel.buffers);
   for (size_t i = 0; i < request.results.size(); ++i) {
     const Coordinates at =
@@ -227,6 +244,8 @@ Kernel describe_nest(const NestRequest& request, const LayoutOf& layouts) {
   for (size_t axis = 0; axis < request.reduced.size(); ++axis)
     if (!request.reduced[axis]) kept *= request.iteration[axis];
   if (kept == 0) {  // nothing to store
+    for (const ValueId output : request.outputs)
+      if (request.scope.outer->shape(output).numel() != 0) throw Untraceable{"results of different shapes"};
     Kernel kernel;
     kernel.work = LoopNest{{{0, false}}, {}, {}, {}, {}};
     return kernel;
@@ -243,6 +262,7 @@ Kernel describe_nest(const NestRequest& request, const LayoutOf& layouts) {
     }
     drop_unreduced(nest);
     coalesce(nest);
+    require_printable(nest);
     kernel.kind = kind_of(nest);
     kernel.schedule = schedule_of(nest);
     kernel.scratch_bytes = scratch_of(nest, kernel.schedule);

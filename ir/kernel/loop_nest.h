@@ -28,6 +28,9 @@ std::vector<ScalarId> operands_of(const LoopNest& nest, ScalarId id);
 std::vector<uint64_t> dependencies(const LoopNest& nest);
 uint64_t dependencies(const IndexForm& form, const std::vector<uint64_t>& scalars);
 
+// Per reduction: how many reductions must be known before it can run. Reductions of one depth share a pass.
+std::vector<int> reduction_depths(const LoopNest& nest);
+
 // Reads, writes and FLOPs of a nest. `element_counts`: elements of each buffer's tensor.
 KernelTraffic nest_traffic(const Kernel& kernel, const std::vector<int64_t>& element_counts);
 

@@ -279,23 +279,30 @@ ScalarId Tracer::reduce(Reduction reduction) {
 
 ScalarId Tracer::reduction(const Node& node, const Coordinates& at) {
   const ValueId operand = node.inputs[0];
+  const Shape& from = shape(operand);
   const bool is_arg = node.op == Op::arg_max || node.op == Op::arg_min;
   const std::vector<int64_t> axes =
       is_arg ? std::vector<int64_t>{node.attrs.integer("axis")} : node.attrs.integers("axes");
-  const auto reduced = [&](size_t axis) {
-    return std::find(axes.begin(), axes.end(), static_cast<int64_t>(axis)) != axes.end();
-  };
-  if (shape(operand).rank() != axes_.forms.size()) cannot("reductions over different spaces");
-  size_t kept = 0;
-  for (size_t axis = 0; axis < axes_.forms.size(); ++axis) {
-    if (axes_.reduced[axis] != reduced(axis) && shape(operand)[axis] != 1) cannot("reductions over different axes");
-    const bool present = !reduced(axis) || node.attrs.flag("keepdims");
-    if (!reduced(axis) && !(at[kept] == axes_.forms[axis])) cannot("a reduction that is read at other rows");
-    if (present) ++kept;
+  const auto reduced = [&](size_t axis) { return std::ranges::count(axes, static_cast<int64_t>(axis)) > 0; };
+
+  Coordinates kept(from.rank(), constant_form(dims(), 0));  // of the operand, 0 on the reduced axes
+  int64_t count = 1;
+  for (size_t axis = 0, i = 0; axis < from.rank(); ++axis) {
+    if (!reduced(axis))
+      kept[axis] = at[i++];
+    else
+      count *= from[axis], i += node.attrs.flag("keepdims") ? 1 : 0;
+  }
+  if (count == 1) return is_arg ? nest_.dag.literal(0, Dtype::i64) : value(operand, kept, {});
+
+  if (!(from == axes_.shape)) cannot("reductions over different spaces");
+  for (size_t axis = 0; axis < from.rank(); ++axis) {
+    if (from[axis] == 1) continue;
+    if (axes_.reduced[axis] != reduced(axis)) cannot("reductions over different axes");
+    if (!reduced(axis) && !(kept[axis] == axes_.forms[axis])) cannot("a reduction that is read at other rows");
   }
   const Dtype accumulate = accumulator_of(dtype(operand));
-  const bool empty = shape(operand).numel() == 0;
-  const ScalarId element = empty ? nest_.dag.literal(0, dtype(operand)) : value(operand, axes_.forms, {});
+  const ScalarId element = from.numel() == 0 ? nest_.dag.literal(0, dtype(operand)) : value(operand, axes_.forms, {});
   if (is_arg) return reduce({reduce_op(node.op), element, accumulate, node.attrs.flag("select_last_index")});
   return nest_.dag.cast(reduce({reduce_op(node.op), nest_.dag.cast(element, accumulate), accumulate}), dtype(operand));
 }

@@ -34,6 +34,7 @@ struct KernelScope {
 struct IterationAxes {
   Coordinates forms;
   std::vector<bool> reduced;
+  Shape shape;
 };
 
 // The operand and weight shapes of a convolution or of one of its gradients.

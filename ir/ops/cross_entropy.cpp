@@ -150,11 +150,14 @@ std::vector<ValueId> decompose(Builder& b, const Graph& graph, NodeId id) {
   const ValueId zero = b.scalar_like(0, x);
 
   const ShiftedExp e = shifted_exp(b, x, last, /*dead_rows_vanish=*/false);
-  const ValueId lse = b.add(e.shift, b.unary(Op::log, e.sum));
-  const ValueId at_label = row_sum(b, b.select(here, x, zero), last);
-  ValueId loss = b.sub(lse, settings.smoothing == 0 ? at_label : b.mul(at_label, 1 - settings.smoothing));
+  const ValueId log_sum = b.unary(Op::log, e.sum);
+  const ValueId lse = b.add(e.shift, log_sum);
+  // Weights of the target sum to one, so the shift leaves the loss before it can swallow it.
+  const ValueId shifted = b.sub(x, e.shift);
+  const ValueId at_label = row_sum(b, b.select(here, shifted, zero), last);
+  ValueId loss = b.sub(log_sum, settings.smoothing == 0 ? at_label : b.mul(at_label, 1 - settings.smoothing));
   if (settings.smoothing != 0)
-    loss = b.sub(loss, b.mul(row_sum(b, x, last), settings.smoothing / static_cast<double>(shape[last])));
+    loss = b.sub(loss, b.mul(row_sum(b, shifted, last), settings.smoothing / static_cast<double>(shape[last])));
   if (settings.z_loss != 0) loss = b.add(loss, b.mul(b.mul(lse, lse), settings.z_loss));
   loss = b.select(counted, loss, zero);
 
