@@ -1,14 +1,65 @@
+#include "ir/support/error.h"
+#include "tools/driver/commands.h"
+
 #include <CLI/CLI.hpp>
 
-int main(int argc, char** argv) {
+#include <cstdio>
+#include <exception>
+#include <new>
+
+namespace stepc {
+namespace {
+
+constexpr int kBadInput = 1;
+constexpr int kUsageError = 2;
+constexpr int kOurBug = 70;
+
+int fail(int status, const std::string& message) {
+  fmt::print(stderr, "stepc: error: {}\n", message);
+  return status;
+}
+
+// Commands of later releases: known by name, absent from the help.
+void declare_later_commands(CLI::App& app) {
+  for (const char* name : {"report", "dissect", "sweep", "export", "math"})
+    app.add_subcommand(name)->group("")->allow_extras()->callback(
+        [name] { throw CLI::ValidationError(fmt::format("stepc {} is not available yet", name)); });
+}
+
+int run_program(int argc, char** argv) {
   CLI::App app{"Compiles a Transformer's forward ONNX graph to one profiled training step"};
   app.set_version_flag("--version", "stepc " STEPC_VERSION);
-  // Wrong usage exits with 2, whatever CLI11's own code for the mistake; --help and --version exit
-  // with 0.
-  constexpr int kUsageError = 2;
+  app.require_subcommand(1);
+  DriverOptions options;
+  const Command* chosen = nullptr;
+  for (const Command* command : all_commands()) {
+    CLI::App* sub = app.add_subcommand(std::string(command->name), std::string(command->summary));
+    command->declare(*sub, options);
+    sub->callback([&chosen, command] { chosen = command; });
+  }
+  declare_later_commands(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kUsageError;
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    return fail(kUsageError, error.what());
+  }
+  return chosen->run(options);
+}
+
+}  // namespace
+}  // namespace stepc
+
+int main(int argc, char** argv) {
+  try {
+    return stepc::run_program(argc, argv);
+  } catch (const stepc::UserError& error) {
+    return stepc::fail(stepc::kBadInput, error.what());
+  } catch (const std::bad_alloc&) {
+    return stepc::fail(stepc::kBadInput, "out of memory: the model's tensors do not fit this machine");
+  } catch (const std::exception& error) {
+    return stepc::fail(stepc::kOurBug, fmt::format("internal: {} (this is a bug of stepc: please report it with the "
+                                                   "command that led here)",
+                                                   error.what()));
   }
 }

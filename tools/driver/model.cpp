@@ -25,20 +25,6 @@ ImportOptions import_options(const DriverOptions& options, const std::map<std::s
   return import;
 }
 
-// "none" is nullopt.
-std::optional<uint64_t> parse_weights(const std::string& text) {
-  if (text == "none") return std::nullopt;
-  std::string_view seed = text;
-  uint64_t value = 0;
-  if (seed == "random") return 0;
-  if (seed.starts_with("random:")) {
-    seed.remove_prefix(7);
-    const auto [end, error] = std::from_chars(seed.data(), seed.data() + seed.size(), value);
-    if (error == std::errc() && end == seed.data() + seed.size()) return value;
-  }
-  user_error("--weights {}: expected none, random or random:SEED", text);
-}
-
 // A graph from text has no file behind it: its weights are named by the text alone.
 ImportedModel import_text(const std::string& path) {
   ImportedModel import;
@@ -65,6 +51,19 @@ void refuse_zoo_options(const DriverOptions& options) {
 }
 
 }  // namespace
+
+std::optional<uint64_t> parse_weights(const std::string& text) {
+  if (text == "none") return std::nullopt;
+  std::string_view seed = text;
+  uint64_t value = 0;
+  if (seed == "random") return 0;
+  if (seed.starts_with("random:")) {
+    seed.remove_prefix(7);
+    const auto [end, error] = std::from_chars(seed.data(), seed.data() + seed.size(), value);
+    if (error == std::errc() && end == seed.data() + seed.size()) return value;
+  }
+  user_error("--weights {}: expected none, random or random:SEED", text);
+}
 
 Model load_model(const DriverOptions& options, MissingWeights missing,
                  const std::map<std::string, Dims>& input_shapes) {

@@ -22,6 +22,9 @@ struct Model {
   bool can_run() const { return import.weights_present || random_seed.has_value(); }
 };
 
+// --weights: "none" is nullopt, "random" is seed 0. Throws UserError for other texts.
+std::optional<uint64_t> parse_weights(const std::string& text);
+
 // What a command makes of a model without weights when --weights does not say.
 enum class MissingWeights : uint8_t { none, random };
 

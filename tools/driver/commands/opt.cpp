@@ -1,0 +1,66 @@
+#include "ir/constant_store.h"
+#include "ir/parser.h"
+#include "ir/printer.h"
+#include "ir/support/error.h"
+#include "passes/registry.h"
+#include "passes/runner.h"
+#include "tools/driver/commands.h"
+#include "tools/driver/dump.h"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <iostream>
+#include <iterator>
+
+namespace stepc {
+namespace {
+
+void declare(CLI::App& app, DriverOptions& options) {
+  app.add_option("FILE", options.model, "text of a graph (.ir); - reads standard input");
+  app.add_option("--passes", options.passes, "passes to run, in order: a,b,c");
+  app.add_flag("--list-passes", options.list_passes, "list the passes");
+  app.add_option("-o", options.output, "FILE.ir: write the text there");
+  add_step_options(app, options);
+  add_pass_options(app, options);
+}
+
+Graph read_input(const std::string& file) {
+  if (file != "-") return read_graph(file);
+  const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
+  const ConstantDirectory constants = ConstantDirectory::beside("-");
+  return parse(text, {"<stdin>", &constants});
+}
+
+int run(const DriverOptions& options) {
+  if (options.list_passes) {
+    for (const Pass* pass : all_passes()) fmt::print("{:<18} {}\n", pass->name, pass->summary);
+    return 0;
+  }
+  if (options.model.empty()) user_error("stepc opt: name a file with the text of a graph, or - for standard input");
+  Graph graph = read_input(options.model);
+  const TrainOptions train = options.train_options();
+  PassContext context(train);
+  RunnerOptions runner;
+  runner.stop_after = options.stop_after;
+  runner.skip = {options.skip.begin(), options.skip.end()};
+  runner.bisect = options.bisect;
+  const std::optional<DumpTarget> dump = parse_dump_target(options.dump_after);
+  if (dump)
+    runner.dump = [&](const Graph& after, std::string_view pass, size_t position) { dump->write(after, pass, position); };
+  const std::vector<PassRow> rows = run_passes(graph, parse_pipeline(options.passes), context, runner);
+  for (const PassRow& row : rows)
+    for (const std::string& note : row.notes) fmt::print(stderr, "{}: {}\n", row.name, note);
+  if (options.output.empty())
+    fmt::print("{}", print(graph));
+  else
+    write_graph(options.output, graph);
+  return 0;
+}
+
+}  // namespace
+
+extern const Command command_opt;
+const Command command_opt{"opt", "runs passes on the text of a graph and prints the text", declare, run};
+
+}  // namespace stepc

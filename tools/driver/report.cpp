@@ -1,0 +1,252 @@
+#include "tools/driver/report.h"
+
+#include "passes/memory/timeline.h"
+#include "tools/driver/io/files.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+
+namespace stepc {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <typename T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json type_json(const Type& type) { return {{"dtype", dtype_onnx_name(type.dtype)}, {"shape", type.shape.dims()}}; }
+
+int64_t parameter_count(const ImportedModel& import, bool trainable_only) {
+  int64_t count = 0;
+  for (const Initializer& initializer : import.initializers)
+    if (initializer.tied_to.empty() && (initializer.trainable || !trainable_only))
+      count += initializer.type.shape.numel();
+  return count;
+}
+
+Json model_json(const Report& report) {
+  const ImportedModel& import = report.model.import;
+  const Graph& graph = report.step != nullptr ? report.step->graph : import.graph;
+  Json inputs = Json::array();
+  for (const GraphInput& input : graph.inputs()) {
+    if (input.role != InputRole::data && input.role != InputRole::label) continue;
+    Json entry{{"name", input.name}};
+    entry.update(type_json(graph.type(input.value)));
+    inputs.push_back(std::move(entry));
+  }
+  Json initializers = Json::array();
+  for (const Initializer& i : import.initializers) {
+    Json entry{{"initializer", i.initializer}, {"name", i.name}, {"shape", i.type.shape.dims()},
+               {"dtype", dtype_onnx_name(i.type.dtype)}, {"trainable", i.trainable}, {"reason", i.reason}};
+    entry["tied_to"] = i.tied_to.empty() ? Json(nullptr) : Json(i.tied_to);
+    initializers.push_back(std::move(entry));
+  }
+  return {{"name", report.model.name},
+          {"source", report.model.source},
+          {"opset", import.opset > 0 ? Json(import.opset) : Json(nullptr)},
+          {"parameters", parameter_count(import, false)},
+          {"trainable_parameters", parameter_count(import, true)},
+          {"inputs", std::move(inputs)},
+          {"dims", Json(import.dims)},
+          {"initializers", std::move(initializers)}};
+}
+
+Json optimizer_json(const OptimizerOptions& optimizer) {
+  return {{"name", optimizer_kind_name(optimizer.kind)}, {"lr", optimizer.lr},
+          {"beta1", optimizer.beta1},                    {"beta2", optimizer.beta2},
+          {"eps", optimizer.eps},                        {"weight_decay", optimizer.weight_decay},
+          {"momentum", optimizer.momentum}};
+}
+
+Json options_json(const DriverOptions& options) {
+  const TrainOptions train = options.train_options();
+  return {{"loss", loss_kind_name(train.loss.kind)},
+          {"logits", train.loss.logits},
+          {"labels", train.loss.labels},
+          {"shift", train.loss.shift},
+          {"ignore_index", train.loss.ignore_index},
+          {"trainable", options.trainable},
+          {"frozen", options.frozen},
+          {"grad_inputs", or_null(train.grad_inputs)},
+          {"optimizer", optimizer_json(train.optimizer)},
+          {"clip_norm", or_null(train.clip_norm)},
+          {"accumulate", train.accumulate},
+          {"dropout", train.dropout ? "on" : "off"},
+          {"precision", "fp32"},
+          {"fuse", fuse_level_name(train.fuse)},
+          {"remat", "none"},
+          {"target", options.target == Target::cpu ? "cpu" : "interpreter"},
+          {"threads", options.thread_count()},
+          {"seed", options.seed},
+          {"steps", options.steps},
+          {"warmup", options.warmup}};
+}
+
+Json passes_json(const Step& step) {
+  Json rows = Json::array();
+  for (const PassRow& row : step.passes)
+    rows.push_back({{"name", row.name},
+                    {"changed", row.changed},
+                    {"wall_us", row.wall_us},
+                    {"nodes", row.nodes},
+                    {"kernels", row.kernels},
+                    {"flops", row.flops},
+                    {"traffic_bytes", row.traffic_bytes},
+                    {"saved_tensors", or_null(row.saved_tensors)},
+                    {"saved_bytes", or_null(row.saved_bytes)},
+                    {"planned_peak_bytes", or_null(row.planned_peak_bytes)},
+                    {"predicted_step_us", or_null(row.predicted_step_us)},
+                    {"notes", row.notes}});
+  return rows;
+}
+
+Json timeline_json(const Graph& graph, const Plan& plan, const std::vector<MemoryUse>& timeline) {
+  Json rows = Json::array();
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    const Node& node = graph.node(plan.steps[i].node);
+    rows.push_back({{"node", op_name(node.op)},
+                    {"phase", phase_name(node.origin.phase)},
+                    {"scope", node.origin.scope},
+                    {"live_bytes", timeline[i].total()}});
+  }
+  return rows;
+}
+
+// W + G + O + A + T at the peak, next to what the founding formula 3W + max(A, G) would say.
+Json peak_formula_json(const PeakUse& peak) {
+  const MemoryUse& use = peak.use;
+  const int64_t value = use.total() + peak.fragmentation_bytes;
+  return {{"w", use.weights},
+          {"g", use.gradients},
+          {"o", use.optimizer},
+          {"a", use.activations},
+          {"t", use.temporaries + peak.fragmentation_bytes},
+          {"value", value},
+          {"text", fmt::format("W {} + G {} + O {} + A {} + T {} = {} bytes", use.weights, use.gradients, use.optimizer,
+                               use.activations, use.temporaries + peak.fragmentation_bytes, value)}};
+}
+
+Json memory_json(const Report& report) {
+  if (report.step == nullptr || !report.step->plan) return nullptr;
+  const Plan& plan = *report.step->plan;
+  const PeakUse peak = peak_use(plan);
+  return {{"weights", peak.use.weights},
+          {"gradients", peak.use.gradients},
+          {"optimizer", peak.use.optimizer},
+          {"activations", peak.use.activations},
+          {"temporaries", peak.use.temporaries},
+          {"fragmentation", peak.fragmentation_bytes},
+          {"peak", plan.peak_bytes()},
+          {"persistent", plan.persistent_bytes},
+          {"arena", plan.arena_bytes},
+          {"max_live_lower_bound", plan.max_live_lower_bound},
+          {"measured_peak", report.run ? or_null(report.run->measured_peak_bytes) : Json(nullptr)},
+          {"peak_formula", peak_formula_json(peak)},
+          {"timeline", timeline_json(report.step->graph, plan, memory_timeline(plan))}};
+}
+
+Json flops_json(const Report& report) {
+  if (report.step == nullptr || !report.step->flops) return nullptr;
+  const PhaseFlops& flops = *report.step->flops;
+  return {{"forward", flops.forward},
+          {"backward", flops.backward},
+          {"recompute", 0},
+          {"optimizer", report.step->optimizer_flops},
+          {"model_6n", nullptr},
+          {"attention", nullptr},
+          {"attention_unmasked", nullptr},
+          {"executed", nullptr}};
+}
+
+Json kernels_json(const std::vector<KernelRow>& kernels) {
+  Json rows = Json::array();
+  for (const KernelRow& k : kernels)
+    rows.push_back({{"name", k.name},
+                    {"kind", k.kind},
+                    {"phase", phase_name(k.phase)},
+                    {"scope", k.scope},
+                    {"onnx", k.onnx},
+                    {"count", k.count},
+                    {"flops", k.flops},
+                    {"read_bytes", k.read_bytes},
+                    {"write_bytes", k.write_bytes},
+                    {"ideal_bytes", k.ideal_bytes},
+                    {"predicted_us", nullptr},
+                    {"measured_us", or_null(k.measured_us)},
+                    {"mfu", nullptr},
+                    {"mbu", nullptr},
+                    {"bound", nullptr},
+                    {"source", k.source.empty() ? Json(nullptr) : Json(k.source)}});
+  return rows;
+}
+
+Json step_json(const Report& report) {
+  Json time{{"min", nullptr}, {"median", nullptr}, {"max", nullptr}};
+  if (report.run && report.run->time)
+    time = {{"min", report.run->time->min_us}, {"median", report.run->time->median_us}, {"max", report.run->time->max_us}};
+  return {{"predicted_us", nullptr},
+          {"measured_us", std::move(time)},
+          {"tokens_per_s", report.run ? or_null(report.run->tokens_per_s) : Json(nullptr)},
+          {"mfu", nullptr},
+          {"hfu", nullptr},
+          {"mbu", nullptr},
+          {"compile_us", or_null(report.compile_us)},
+          {"cache_hits", or_null(report.cache_hits)}};
+}
+
+}  // namespace
+
+Json saved_json(const Graph&, const SavedListing& listing) {
+  Json rows = Json::array();
+  for (size_t i = 0; i < listing.saved.size(); ++i) {
+    const SavedTensor& s = listing.saved[i];
+    rows.push_back({{"index", i + 1},
+                    {"op", s.op},
+                    {"value", s.name},
+                    {"onnx", s.onnx},
+                    {"scope", s.scope},
+                    {"shape", s.type.shape.dims()},
+                    {"dtype", dtype_onnx_name(s.type.dtype)},
+                    {"block", s.block},
+                    {"bytes", s.type.bytes()},
+                    {"new_bytes", s.new_bytes},
+                    {"reference", s.reference},
+                    {"input", s.input.empty() ? Json(nullptr) : Json(s.input)},
+                    {"decision", "save"},
+                    {"reason", nullptr},
+                    {"recompute_us", nullptr},
+                    {"flip", {{"peak_bytes", nullptr}, {"step_us", nullptr}}}});
+  }
+  return rows;
+}
+
+Json report_json(const Report& report) {
+  Json document{{"schema", "stepc-report/1"}, {"model", model_json(report)}, {"options", options_json(report.options)}};
+  document["passes"] = report.step != nullptr ? passes_json(*report.step) : Json(nullptr);
+  document["saved"] = report.step != nullptr ? saved_json(report.step->graph, report.step->saved) : Json(nullptr);
+  document["loads"] = report.step != nullptr ? Json(report.step->saved.loads) : Json(nullptr);
+  document["memory"] = memory_json(report);
+  document["flops"] = flops_json(report);
+  document["kernels"] = report.kernels.empty() ? Json(nullptr) : kernels_json(report.kernels);
+  document["fusion"] = nullptr;
+  document["step"] = step_json(report);
+  document["plan"] = nullptr;
+  document["losses"] = report.run ? Json(report.run->losses) : Json(nullptr);
+  document["grad_norms"] = report.run ? Json(report.run->grad_norms) : Json(nullptr);
+  return document;
+}
+
+void write_json(const std::string& target, const Json& document) {
+  // Names from a model may hold any bytes: what is not UTF-8 is replaced.
+  const std::string text = document.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  if (target == "-")
+    fmt::print("{}", text);
+  else
+    write_file_atomically(target, text);
+}
+
+}  // namespace stepc

@@ -1,0 +1,57 @@
+#pragma once
+
+#include "passes/analysis/saved.h"
+#include "tools/driver/model.h"
+#include "tools/driver/options.h"
+#include "tools/driver/step.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace stepc {
+
+// One row of the kernel table: launches of one kernel in one place of the model, merged by name.
+struct KernelRow {
+  std::string name, kind, scope, source;
+  Phase phase{};
+  std::vector<std::string> onnx;
+  int64_t count = 0;
+  int64_t flops = 0;
+  int64_t read_bytes = 0, write_bytes = 0, ideal_bytes = 0;
+  std::optional<double> measured_us;  // all launches of the row in one step, median over the timed steps
+};
+
+struct StepTime {
+  double min_us = 0, median_us = 0, max_us = 0;
+};
+
+// What running the step measured.
+struct RunFigures {
+  std::vector<double> losses, grad_norms;
+  std::optional<StepTime> time;
+  std::optional<double> tokens_per_s;
+  std::optional<int64_t> measured_peak_bytes;
+};
+
+// Everything the report is made of; absent parts are null in it.
+struct Report {
+  const DriverOptions& options;
+  const Model& model;
+  const Step* step = nullptr;
+  std::vector<KernelRow> kernels;
+  std::optional<double> compile_us;
+  std::optional<int64_t> cache_hits;
+  std::optional<RunFigures> run;
+};
+
+// The document of docs: schema stepc-report/1.
+nlohmann::ordered_json report_json(const Report& report);
+nlohmann::ordered_json saved_json(const Graph& graph, const SavedListing& listing);
+
+// --json: to a file, or to standard output for "-".
+void write_json(const std::string& target, const nlohmann::ordered_json& document);
+
+}  // namespace stepc
