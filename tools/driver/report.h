@@ -41,10 +41,10 @@ struct Report {
   const DriverOptions& options;
   const Model& model;
   const Step* step = nullptr;
-  std::vector<KernelRow> kernels;
-  std::optional<double> compile_us;
-  std::optional<int64_t> cache_hits;
-  std::optional<RunFigures> run;
+  std::vector<KernelRow> kernels{};
+  std::optional<double> compile_us{};
+  std::optional<int64_t> cache_hits{};
+  std::optional<RunFigures> run{};
 };
 
 // The document of docs: schema stepc-report/1.

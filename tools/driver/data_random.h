@@ -1,0 +1,23 @@
+#pragma once
+
+#include "tools/driver/data.h"
+
+namespace stepc {
+
+// Inputs drawn from a seed, for profiling without data: floats normal, integers uniform over the ids that every table
+// they index has, masks all ones, labels uniform over the classes.
+class RandomData : public DataSource {
+ public:
+  explicit RandomData(uint64_t seed) : seed_(seed) {}
+  Batch batch(const Graph& graph, int64_t index) const override;
+  std::string describe() const override;
+
+ private:
+  uint64_t seed_;
+};
+
+// How many different values an integer input may take: the smallest axis that a gather indexes with it, or the classes
+// of the cross-entropy that reads it; 1 where nothing bounds it.
+int64_t id_limit(const Graph& graph, ValueId input);
+
+}  // namespace stepc
