@@ -1,0 +1,41 @@
+#pragma once
+
+#include "ir/tensor.h"
+#include "tools/driver/data.h"
+#include "tools/driver/report.h"
+#include "tools/driver/step.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stepc {
+
+// Something that executes a training step: the reference interpreter or a device. Persistent inputs (weights, optimizer
+// state) keep their values from step to step.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  virtual void set_persistent(std::string_view name, const TensorView& value) = 0;
+  virtual Tensor persistent(std::string_view name) const = 0;
+
+  // One step over one batch per micro-step (one batch unless the graph accumulates). Throws UserError for values that the
+  // step cannot take (an index out of range).
+  virtual void run(const std::vector<Batch>& micro_batches) = 0;
+  // A graph output after `run`.
+  virtual Tensor output(std::string_view name) const = 0;
+
+  // Per-kernel figures over the steps since `start_timing`; empty where the backend has no kernels.
+  virtual void start_timing() {}
+  virtual std::vector<KernelRow> kernels() const { return {}; }
+  // Bytes of arena and persistent region that steps really wrote, where the backend measures it.
+  virtual std::optional<int64_t> measured_peak_bytes() const { return std::nullopt; }
+};
+
+// `step` must outlive the backend.
+std::unique_ptr<Backend> make_interpreter_backend(const Step& step);
+
+}  // namespace stepc

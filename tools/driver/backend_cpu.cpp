@@ -1,0 +1,145 @@
+#include "ir/support/error.h"
+#include "runtime/cpu/scratch.h"
+#include "runtime/executor.h"
+#include "tools/driver/compiled.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+
+namespace stepc {
+namespace {
+
+// "blocks.3.attn" → "blocks.*.attn": corresponding places of the layers.
+std::string starred(const std::string& scope) {
+  std::string result;
+  for (size_t i = 0; i < scope.size();) {
+    const size_t end = std::min(scope.find('.', i), scope.size());
+    const std::string part = scope.substr(i, end - i);
+    const bool number = !part.empty() && std::ranges::all_of(part, [](unsigned char c) { return std::isdigit(c); });
+    result += number ? "*" : part;
+    if (end < scope.size()) result += '.';
+    i = end + 1;
+  }
+  return result;
+}
+
+// Which row each launch belongs to, and the rows.
+struct Rows {
+  std::vector<KernelRow> rows;
+  std::vector<size_t> row_of_launch;
+};
+
+Rows make_rows(const Step& step, const cpu::Program& program) {
+  Rows result;
+  std::map<std::tuple<std::string, Phase, std::string>, size_t> index;
+  for (size_t i = 0; i < program.launches.size(); ++i) {
+    const cpu::Launch& launch = program.launches[i];
+    const Origin& origin = step.graph.node(step.plan->steps[i].node).origin;
+    const std::string name = launch.symbol.empty() ? launch.kernel.label : launch.symbol;
+    const std::string scope = starred(origin.scope);
+    const auto [entry, added] = index.try_emplace({name, origin.phase, scope}, result.rows.size());
+    if (added) {
+      KernelRow row;
+      row.name = name;
+      row.kind = kernel_kind_name(launch.kernel.kind);
+      row.scope = scope;
+      row.phase = origin.phase;
+      if (!launch.symbol.empty()) row.source = launch.symbol;
+      result.rows.push_back(std::move(row));
+    }
+    KernelRow& row = result.rows[entry->second];
+    row.onnx.insert(row.onnx.end(), origin.onnx.begin(), origin.onnx.end());
+    ++row.count;
+    row.flops += launch.kernel.traffic.flops;
+    row.read_bytes += launch.kernel.traffic.read_bytes;
+    row.write_bytes += launch.kernel.traffic.write_bytes;
+    row.ideal_bytes += launch.kernel.traffic.ideal_bytes;
+    result.row_of_launch.push_back(entry->second);
+  }
+  return result;
+}
+
+class CpuBackend : public Backend {
+ public:
+  CpuBackend(const Step& step, CpuKernels kernels, const DriverOptions& options)
+      : step_(step),
+        rows_(make_rows(step, kernels.program)),
+        executor_(step.graph, *step.plan, std::move(kernels.program), std::move(kernels.library),
+                  {.threads = options.thread_count(), .poison = options.verbose}) {}
+
+  void set_persistent(std::string_view name, const TensorView& value) override { executor_.set_input(name, value); }
+  Tensor persistent(std::string_view name) const override { return executor_.input(name); }
+  Tensor output(std::string_view name) const override { return executor_.output(name); }
+
+  void run(const std::vector<Batch>& micro_batches) override {
+    if (!step_.graph.accumulates()) {
+      set_batch(micro_batches.at(0));
+      executor_.run_step();
+      return;
+    }
+    executor_.begin_accumulation();
+    for (const Batch& batch : micro_batches) {
+      set_batch(batch);
+      executor_.run_micro_step();
+    }
+    executor_.run_update();
+  }
+
+  void start_timing() override { executor_.set_profiling(true); }
+
+  std::vector<KernelRow> kernels() const override {
+    std::vector<KernelRow> rows = rows_.rows;
+    const std::vector<LaunchProfile>& profile = executor_.profile();
+    for (size_t i = 0; i < profile.size(); ++i) {
+      if (profile[i].samples_us.empty()) continue;
+      std::optional<double>& us = rows[rows_.row_of_launch[i]].measured_us;
+      us = us.value_or(0) + profile[i].median_us();
+    }
+    return rows;
+  }
+
+  std::optional<int64_t> measured_peak_bytes() const override {
+    if (executor_.arena_high_water_bytes() == 0) return std::nullopt;
+    return executor_.arena_high_water_bytes() + step_.plan->persistent_bytes;
+  }
+
+ private:
+  void set_batch(const Batch& batch) {
+    for (const auto& [name, tensor] : batch) executor_.set_input(name, tensor.view());
+  }
+
+  const Step& step_;
+  Rows rows_;
+  Executor executor_;
+};
+
+}  // namespace
+
+CpuKernels compile_kernels(const Step& step, const DriverOptions& options) {
+  cpu::Program program = cpu::generate(step.graph, *step.plan);
+  KernelLibrary library(program.units, {.threads = options.thread_count(), .folder = {}});
+  return {std::move(program), std::move(library)};
+}
+
+std::vector<KernelRow> kernel_rows(const Step& step, const cpu::Program& program) {
+  return make_rows(step, program).rows;
+}
+
+std::unique_ptr<LibraryScratch> library_scratch(const DriverOptions& options) {
+  return options.target == Target::cpu ? std::make_unique<CpuScratch>() : nullptr;
+}
+
+std::unique_ptr<Backend> make_cpu_backend(const Step& step, CpuKernels kernels, const DriverOptions& options) {
+  return std::make_unique<CpuBackend>(step, std::move(kernels), options);
+}
+
+std::unique_ptr<Backend> make_backend(const Step& step, const DriverOptions& options, Report& report) {
+  if (options.target == Target::interpreter) return make_interpreter_backend(step);
+  CpuKernels kernels = compile_kernels(step, options);
+  report.compile_us = static_cast<double>(kernels.library.compile_us());
+  report.cache_hits = kernels.library.cache_hits();
+  return make_cpu_backend(step, std::move(kernels), options);
+}
+
+}  // namespace stepc

@@ -1,0 +1,144 @@
+#include "ir/support/error.h"
+#include "tools/driver/backend.h"
+#include "tools/driver/commands.h"
+#include "tools/driver/compiled.h"
+#include "tools/driver/finite_differences.h"
+#include "tools/driver/golden.h"
+#include "tools/driver/session.h"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+
+namespace stepc {
+namespace {
+
+void declare(CLI::App& app, DriverOptions& options) {
+  app.add_option("MODEL", options.model, ".onnx file, zoo name or .ir text")->required();
+  app.add_option("--golden", options.golden, "FILE_golden.npz: compare loss, outputs and gradients with it");
+  app.add_option("--param-map", options.param_map, "FILE.json: which initializer holds which golden parameter");
+  add_run_options(app, options);
+  add_model_options(app, options);
+  add_step_options(app, options);
+  add_pass_options(app, options);
+  add_output_options(app, options);
+}
+
+// Gradients as outputs, and the loss that goldens are made with.
+DriverOptions check_options(DriverOptions options, const std::optional<Golden>& golden) {
+  options.train.optimizer.kind = OptimizerKind::none;
+  options.train.accumulate = 1;
+  if (!golden) return options;
+  options.data = options.golden;
+  if (golden->has_input_gradients()) options.train.grad_inputs = "*";
+  if (!golden->has_label() && options.train.loss.kind == LossKind::automatic)
+    options.train.loss.kind = LossKind::mean_square;
+  return options;
+}
+
+// Weights stored in 16 bits were rounded when they were stored: the goldens are of the f32 ones.
+Tolerance golden_tolerance(const ImportedModel& import) {
+  for (const Initializer& initializer : import.initializers) {
+    if (!initializer.data) continue;
+    if (initializer.data->type.dtype == Dtype::f16) return {1e-5, 2e-3};
+    if (initializer.data->type.dtype == Dtype::bf16) return {1e-5, 2e-2};
+  }
+  return {};
+}
+
+std::vector<std::pair<std::string, Tensor>> all_outputs(const Graph& graph, const Backend& backend) {
+  std::vector<std::pair<std::string, Tensor>> outputs;
+  for (const GraphOutput& output : graph.outputs()) outputs.emplace_back(output.name, backend.output(output.name));
+  return outputs;
+}
+
+class Checker {
+ public:
+  explicit Checker(const DriverOptions& options)
+      : golden_(options.golden.empty() ? std::nullopt
+                                       : std::optional(Golden{options.golden, read_npz(options.golden)})),
+        options_(check_options(options, golden_)),
+        data_(open_data(options_)),
+        scratch_(library_scratch(options_)),
+        compiled_(compile_step(load_model(options_, MissingWeights::random, data_->input_shapes()), options_,
+                               scratch_.get())) {
+    if (!compiled_.step.plan) user_error("--stop-after {}: there is no step to check", options_.stop_after);
+    if (!compiled_.model.can_run()) user_error("{} has shapes only; give --weights random:SEED", options_.model);
+  }
+
+  std::vector<Difference> run() {
+    const std::unique_ptr<Backend> reference = make_interpreter_backend(compiled_.step);
+    run_once(*reference);
+    const auto expected = all_outputs(compiled_.step.graph, *reference);
+    if (golden_) against_golden("interpreter", *reference);
+    if (options_.target == Target::cpu) {
+      Report report{.options = options_, .model = compiled_.model};
+      const std::unique_ptr<Backend> cpu = make_backend(compiled_.step, options_, report);
+      run_once(*cpu);
+      const auto first = all_outputs(compiled_.step.graph, *cpu);
+      for (size_t i = 0; i < expected.size(); ++i)
+        differences_.push_back(compare("cpu and interpreter: " + expected[i].first, first[i].second,
+                                       expected[i].second, Tolerance{}));
+      if (golden_) against_golden("cpu", *cpu);
+      run_once(*cpu);
+      const auto second = all_outputs(compiled_.step.graph, *cpu);
+      for (size_t i = 0; i < first.size(); ++i)
+        differences_.push_back(compare_bitwise("two runs bitwise: " + first[i].first, second[i].second, first[i].second));
+    }
+    if (!golden_) {
+      const Batch batch = data_->batch(compiled_.step.graph, 0);
+      for (Difference& d : check_finite_differences(compiled_.model, compiled_.step.graph, batch, options_.seed))
+        differences_.push_back(std::move(d));
+    }
+    return std::move(differences_);
+  }
+
+ private:
+  void run_once(Backend& backend) {
+    Session session(compiled_.model, compiled_.step, backend, *data_, 1);
+    session.initialize(options_.seed);
+    session.run_step();
+  }
+
+  void against_golden(const std::string& who, const Backend& backend) {
+    const std::string model_name = std::filesystem::path(options_.model).stem().string();
+    const ParameterMap map =
+        options_.param_map.empty() ? ParameterMap() : read_parameter_map(options_.param_map, model_name);
+    std::vector<Difference> found = compare_with_golden(*golden_, map, compiled_.step.graph, backend,
+                                                        golden_tolerance(compiled_.model.import));
+    if (found.empty()) user_error("{} shares no loss, output or gradient with {}", options_.golden, options_.model);
+    for (Difference& d : found) {
+      d.what = who + " and golden: " + d.what;
+      differences_.push_back(std::move(d));
+    }
+  }
+
+  std::optional<Golden> golden_;
+  DriverOptions options_;
+  std::unique_ptr<DataSource> data_;
+  std::unique_ptr<LibraryScratch> scratch_;
+  CompiledStep compiled_;
+  std::vector<Difference> differences_;
+};
+
+int run(const DriverOptions& options) {
+  const std::vector<Difference> differences = Checker(options).run();
+  bool ok = true;
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (const Difference& d : differences) {
+    ok = ok && d.ok();
+    rows.push_back({{"what", d.what}, {"difference", d.largest}, {"allowed", d.allowed}, {"ok", d.ok()}});
+  }
+  if (!options.json.empty()) write_json(options.json, {{"schema", "stepc-check/1"}, {"checks", std::move(rows)}});
+  if (options.json != "-" && (!options.quiet || !ok)) fmt::print("{}", describe(differences, options.verbose));
+  return ok ? 0 : 1;
+}
+
+}  // namespace
+
+extern const Command command_check;
+const Command command_check{"check", "compares gradients and backends with references; exit 1 where they differ",
+                            declare, run};
+
+}  // namespace stepc

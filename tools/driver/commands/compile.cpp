@@ -1,0 +1,56 @@
+#include "ir/support/error.h"
+#include "tools/driver/backend.h"
+#include "tools/driver/commands.h"
+#include "tools/driver/compiled.h"
+#include "tools/driver/model.h"
+#include "tools/driver/report.h"
+#include "tools/driver/step.h"
+#include "tools/driver/text_report.h"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+namespace stepc {
+namespace {
+
+void declare(CLI::App& app, DriverOptions& options) {
+  app.add_option("MODEL", options.model, ".onnx file, zoo name or .ir text")->required();
+  app.add_option("-o", options.output, "DIR: graph.ir, plan.json, report.json, kernels/ and weights.safetensors");
+  app.add_flag("--plan-only", options.plan_only, "stop before kernels are compiled");
+  add_model_options(app, options);
+  add_step_options(app, options);
+  add_pass_options(app, options);
+  add_output_options(app, options);
+}
+
+int run(const DriverOptions& options) {
+  Model model = load_model(options, MissingWeights::none);
+  const std::unique_ptr<LibraryScratch> scratch = library_scratch(options);
+  const Step step = build_step(model, options, scratch.get());
+  Report report{.options = options, .model = model, .step = &step};
+  std::optional<CpuKernels> kernels;
+  if (step.plan && !options.plan_only && options.target == Target::cpu) {
+    kernels = compile_kernels(step, options);
+    report.kernels = kernel_rows(step, kernels->program);
+    report.compile_us = static_cast<double>(kernels->library.compile_us());
+    report.cache_hits = kernels->library.cache_hits();
+  }
+  if (!options.output.empty()) write_compiled(options.output, report, kernels ? &kernels->program : nullptr);
+  if (!options.json.empty()) write_json(options.json, report_json(report));
+  if (options.quiet || options.json == "-") return 0;
+  for (const std::string& note : model.import.notes) fmt::print("note: {}\n", note);
+  fmt::print("{}\n{}", pass_table(step), memory_table(step));
+  fmt::print("\nsaved for the backward\n{}", saved_table(step.saved, options.verbose ? step.saved.saved.size() : 20));
+  if (kernels)
+    fmt::print("\n{} launches of {} distinct generated kernels in {} translation units ({} from the cache), {}\n",
+               kernels->program.launches.size(), kernels->program.functions, kernels->program.units.size(),
+               kernels->library.cache_hits(), format_us(static_cast<double>(kernels->library.compile_us())));
+  return 0;
+}
+
+}  // namespace
+
+extern const Command command_compile;
+const Command command_compile{"compile", "compiles the training step and prints the pass report", declare, run};
+
+}  // namespace stepc

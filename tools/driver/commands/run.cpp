@@ -1,0 +1,136 @@
+#include "ir/support/error.h"
+#include "tools/driver/backend.h"
+#include "tools/driver/commands.h"
+#include "tools/driver/compiled.h"
+#include "tools/driver/data.h"
+#include "tools/driver/export_weights.h"
+#include "tools/driver/model.h"
+#include "tools/driver/progress.h"
+#include "tools/driver/report.h"
+#include "tools/driver/session.h"
+#include "tools/driver/step.h"
+#include "tools/driver/text_report.h"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+
+namespace stepc {
+namespace {
+
+void declare(CLI::App& app, DriverOptions& options) {
+  app.add_option("MODEL", options.model, ".onnx file, zoo name, .ir text, or a folder that compile wrote")->required();
+  add_run_options(app, options);
+  add_model_options(app, options);
+  add_step_options(app, options);
+  add_pass_options(app, options);
+  add_output_options(app, options);
+}
+
+StepTime summary(std::vector<double> times_us) {
+  std::ranges::sort(times_us);
+  const size_t n = times_us.size();
+  return {times_us.front(), (times_us[(n - 1) / 2] + times_us[n / 2]) / 2, times_us.back()};
+}
+
+// Token positions of one batch: the elements of its integer inputs' first matrix.
+int64_t tokens_per_step(const Graph& graph, int64_t accumulate) {
+  for (const GraphInput& input : graph.inputs())
+    if (input.role == InputRole::data && is_integer(graph.dtype(input.value)) && graph.shape(input.value).rank() == 2)
+      return graph.shape(input.value).numel() * accumulate;
+  return 0;
+}
+
+void run_steps(Session& session, Backend& backend, const DriverOptions& options, const Graph& graph,
+               int64_t accumulate) {
+  std::vector<double> times_us;
+  Progress progress(options, options.warmup + options.steps);
+  for (int64_t i = 0; i < options.warmup + options.steps; ++i) {
+    if (i == options.warmup) backend.start_timing();
+    const auto begin = std::chrono::steady_clock::now();
+    session.run_step();
+    const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - begin;
+    if (i >= options.warmup) times_us.push_back(took.count());
+    progress.step(i + 1, session.figures());
+  }
+  progress.finish();
+  if (times_us.empty()) return;
+  RunFigures& figures = session.figures();
+  figures.time = summary(times_us);
+  if (const int64_t tokens = tokens_per_step(graph, accumulate); tokens > 0)
+    figures.tokens_per_s = static_cast<double>(tokens) / (figures.time->median_us * 1e-6);
+  figures.measured_peak_bytes = backend.measured_peak_bytes();
+}
+
+void save(const Session& session, const Model& model, const std::string& path) {
+  const std::string ending = std::filesystem::path(path).extension().string();
+  if (ending == ".safetensors")
+    session.save(path);
+  else if (ending == ".onnx")
+    export_weights(model, session, path);
+  else
+    user_error("--save {}: expected a name that ends in .safetensors or .onnx", path);
+}
+
+void print_run(const RunFigures& figures, const std::vector<KernelRow>& kernels, const DriverOptions& options) {
+  if (!figures.losses.empty())
+    fmt::print("loss {:.4f} -> {:.4f} over {} steps\n", figures.losses.front(), figures.losses.back(),
+               figures.losses.size());
+  if (figures.time) {
+    fmt::print("step {} (min {}, max {})", format_us(figures.time->median_us), format_us(figures.time->min_us),
+               format_us(figures.time->max_us));
+    if (figures.tokens_per_s) fmt::print(", {:.0f} tokens/s", *figures.tokens_per_s);
+    fmt::print("\n");
+  }
+  if (figures.measured_peak_bytes)
+    fmt::print("measured peak {} (arena and persistent region)\n", format_bytes(*figures.measured_peak_bytes));
+  if (!kernels.empty()) fmt::print("\nprofile\n{}", kernel_table(kernels, options.verbose ? kernels.size() : 25));
+}
+
+int run(const DriverOptions& options) {
+  if (options.warmup + options.steps == 0) user_error("--steps 0 --warmup 0: there is nothing to run");
+  const std::unique_ptr<DataSource> data = open_data(options);
+  const std::unique_ptr<LibraryScratch> scratch = library_scratch(options);
+  CompiledStep loaded = std::filesystem::is_directory(options.model)
+                            ? read_compiled(options, scratch.get())
+                            : compile_step(load_model(options, MissingWeights::random, data->input_shapes()), options,
+                                           scratch.get());
+  if (!loaded.step.plan) user_error("--stop-after {}: the step is not complete, so it cannot run", options.stop_after);
+  if (!loaded.model.can_run() && options.resume.empty())
+    user_error("{} has shapes only; give --weights random:SEED or --resume FILE", options.model);
+
+  const bool quiet = options.quiet || options.json == "-";
+  if (!quiet) {
+    for (const std::string& note : loaded.model.import.notes) fmt::print("note: {}\n", note);
+    fmt::print("{}\n{}", pass_table(loaded.step), memory_table(loaded.step));
+    fmt::print("\nsaved for the backward\n{}", saved_table(loaded.step.saved, options.verbose ? 1000000 : 12));
+    fmt::print("\ndata: {}\n", data->describe());
+  }
+  Report report{.options = options, .model = loaded.model, .step = &loaded.step};
+  const std::unique_ptr<Backend> backend = make_backend(loaded.step, options, report);
+  Session session(loaded.model, loaded.step, *backend, *data, loaded.accumulate);
+  if (options.resume.empty())
+    session.initialize(options.seed);
+  else
+    session.resume(options.resume);
+  run_steps(session, *backend, options, loaded.step.graph, loaded.accumulate);
+
+  report.run = session.figures();
+  report.kernels = backend->kernels();
+  if (!options.save.empty()) save(session, loaded.model, options.save);
+  if (!options.outputs.empty()) session.write_outputs(options.outputs);
+  if (!options.dump_weights.empty()) session.write_weights(options.dump_weights);
+  if (!options.json.empty()) write_json(options.json, report_json(report));
+  if (!quiet) print_run(session.figures(), report.kernels, options);
+  return 0;
+}
+
+}  // namespace
+
+extern const Command command_run;
+const Command command_run{"run", "runs training steps and prints the profile", declare, run};
+
+}  // namespace stepc
