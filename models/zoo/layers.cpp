@@ -23,7 +23,8 @@ std::string Layers::gelu(const std::string& scope, const std::string& x) {
 void Layers::prepare_rotary() {
   std::vector<float> frequencies;
   for (int64_t i = 0; i < c.head_dim; i += 2)
-    frequencies.push_back(static_cast<float>(std::pow(10000.0, -static_cast<double>(i) / static_cast<double>(c.head_dim))));
+    frequencies.push_back(
+        static_cast<float>(std::pow(10000.0, -static_cast<double>(i) / static_cast<double>(c.head_dim))));
   const std::string range = w.node("rotary", "Range", {w.integer(0), w.integer(c.seq), w.integer(1)});
   const std::string positions = w.node("rotary", "Cast", {range}, {{"to", int64_t{onnx::TensorProto::FLOAT}}});
   const std::string column = w.node("rotary", "Reshape", {positions, w.integers({1, c.seq, 1})});
@@ -76,21 +77,20 @@ std::string Layers::experts(const std::string& scope, const std::string& x) {
   const std::string k = w.integers({c.top_k});
   const std::string e = w.integers({c.experts});
   const std::string choices = w.node(scope, "Mul", {n, k});  // n · top_k
-  const std::string capacity = w.node(
-      scope, "Div", {w.node(scope, "Sub", {w.node(scope, "Add", {choices, e}), w.integers({1})}), e});
+  const std::string capacity =
+      w.node(scope, "Div", {w.node(scope, "Sub", {w.node(scope, "Add", {choices, e}), w.integers({1})}), e});
 
   const std::string logits = linear(scope + ".router", tokens, c.dim, c.experts);
-  const auto top = w.nodes(scope, "TopK", {logits, k}, 2);                                   // [n, k] each
+  const auto top = w.nodes(scope, "TopK", {logits, k}, 2);  // [n, k] each
   const std::string weights = w.node(scope, "Softmax", {top[0]}, {{"axis", int64_t{-1}}});
 
   // The place of each choice among its expert's tokens: how many earlier choices went there.
-  const std::string expert = w.node(scope, "Reshape", {top[1], w.integers({-1})});           // [n·k]
+  const std::string expert = w.node(scope, "Reshape", {top[1], w.integers({-1})});  // [n·k]
   const std::string one_hot =
-      w.node(scope, "OneHot", {expert, w.integer(c.experts), w.integers({0, 1})});           // [n·k, experts]
-  const std::string before =
-      w.node(scope, "CumSum", {one_hot, w.integer(0)}, {{"exclusive", int64_t{1}}});
-  const std::string place =
-      w.node(scope, "ReduceSum", {w.node(scope, "Mul", {before, one_hot}), w.integers({1})}, {{"keepdims", int64_t{0}}});
+      w.node(scope, "OneHot", {expert, w.integer(c.experts), w.integers({0, 1})});  // [n·k, experts]
+  const std::string before = w.node(scope, "CumSum", {one_hot, w.integer(0)}, {{"exclusive", int64_t{1}}});
+  const std::string place = w.node(scope, "ReduceSum", {w.node(scope, "Mul", {before, one_hot}), w.integers({1})},
+                                   {{"keepdims", int64_t{0}}});
   const std::string fits = w.node(scope, "Less", {place, capacity});
 
   // Slots experts · capacity, and one more that takes what does not fit.
@@ -99,19 +99,15 @@ std::string Layers::experts(const std::string& scope, const std::string& x) {
   const std::string slot = w.node(scope, "Where", {fits, own, slots});
   const std::string empty = w.node(scope, "ConstantOfShape", {w.node(scope, "Add", {slots, w.integers({1})})});
   const std::string no_token = w.node(scope, "Cast", {empty}, {{"to", int64_t{onnx::TensorProto::INT64}}});
-  const std::string range = w.node(
-      scope, "Range", {w.integer(0), w.node(scope, "Squeeze", {choices}), w.integer(1)});
-  const std::string token = w.node(scope, "Div", {range, k});                                 // of each choice
+  const std::string range = w.node(scope, "Range", {w.integer(0), w.node(scope, "Squeeze", {choices}), w.integer(1)});
+  const std::string token = w.node(scope, "Div", {range, k});  // of each choice
   const std::string taken = w.node(scope, "ScatterElements", {no_token, slot, token}, {{"axis", int64_t{0}}});
   const std::string token_of_slot = w.node(scope, "Slice", {taken, w.integers({0}), slots});
 
-  const std::string expert_shape =
-      w.node(scope, "Concat", {e, capacity, w.integers({c.dim})}, {{"axis", int64_t{0}}});
-  const std::string routed =
-      w.node(scope, "Reshape", {w.node(scope, "Gather", {tokens, token_of_slot}), expert_shape});
+  const std::string expert_shape = w.node(scope, "Concat", {e, capacity, w.integers({c.dim})}, {{"axis", int64_t{0}}});
+  const std::string routed = w.node(scope, "Reshape", {w.node(scope, "Gather", {tokens, token_of_slot}), expert_shape});
   const auto product = [&](const std::string& name, const std::string& a, int64_t in, int64_t out) {
-    return w.node(scope + "." + name, "MatMul",
-                  {a, w.parameter(scope + "." + name + ".weight", {c.experts, in, out})});
+    return w.node(scope + "." + name, "MatMul", {a, w.parameter(scope + "." + name + ".weight", {c.experts, in, out})});
   };
   const std::string gate = product("gate", routed, c.dim, c.ffn);
   const std::string up = product("up", routed, c.dim, c.ffn);

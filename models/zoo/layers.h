@@ -34,7 +34,8 @@ class Layers {
   std::string swiglu(const std::string& scope, const std::string& x);  // three matrices (Shazeer 2020)
   // Top-k routing over `experts` SwiGLU experts (Shazeer et al. 2017), dispatched as in GShard (Lepikhin et al. 2020):
   // each expert takes ceil(tokens · top_k / experts) tokens in their order, what exceeds that passes by. Weights of the
-  // chosen experts are a softmax over their logits, as in Mixtral (Jiang et al. 2024). FLOPs are top_k times one expert's.
+  // chosen experts are a softmax over their logits, as in Mixtral (Jiang et al. 2024). FLOPs are top_k times one
+  // expert's.
   std::string experts(const std::string& scope, const std::string& x);
 
  private:

@@ -51,8 +51,7 @@ OnnxWriter::OnnxWriter(const std::string& name, int64_t opset) {
   graph().set_name(name);
 }
 
-std::string OnnxWriter::input(const std::string& name, onnx::TensorProto::DataType type,
-                              const std::vector<Dim>& dims) {
+std::string OnnxWriter::input(const std::string& name, onnx::TensorProto::DataType type, const std::vector<Dim>& dims) {
   set_type(*graph().add_input(), name, type, dims);
   return name;
 }

@@ -16,9 +16,7 @@ uint64_t fnv1a(std::string_view text) {
   return hash;
 }
 
-bool is_norm_scale(std::string_view name, const Shape& shape) {
-  return shape.rank() == 1 && !name.ends_with("bias");
-}
+bool is_norm_scale(std::string_view name, const Shape& shape) { return shape.rank() == 1 && !name.ends_with("bias"); }
 
 }  // namespace
 

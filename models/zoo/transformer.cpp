@@ -52,10 +52,10 @@ std::string embed_patches(Layers& l) {
   const auto side = static_cast<int64_t>(std::llround(std::sqrt(static_cast<double>(c.seq - 1))));
   const std::string pixels =
       l.w.input("pixel_values", onnx::TensorProto::FLOAT, {kBatch, {3}, {side * kPatch}, {side * kPatch}});
-  const std::string grid =
-      l.w.node("patches", "Conv",
-               {pixels, l.w.parameter("patches.weight", {c.dim, 3, kPatch, kPatch}), l.w.parameter("patches.bias", {c.dim})},
-               {{"kernel_shape", std::vector<int64_t>{kPatch, kPatch}}, {"strides", std::vector<int64_t>{kPatch, kPatch}}});
+  const std::string grid = l.w.node(
+      "patches", "Conv",
+      {pixels, l.w.parameter("patches.weight", {c.dim, 3, kPatch, kPatch}), l.w.parameter("patches.bias", {c.dim})},
+      {{"kernel_shape", std::vector<int64_t>{kPatch, kPatch}}, {"strides", std::vector<int64_t>{kPatch, kPatch}}});
   const std::string flat = l.w.node("patches", "Reshape", {grid, l.w.integers({0, c.dim, side * side})});
   const std::string patches = l.w.node("patches", "Transpose", {flat}, {{"perm", std::vector<int64_t>{0, 2, 1}}});
   const std::string batch = l.w.node("class", "Shape", {pixels}, {{"start", int64_t{0}}, {"end", int64_t{1}}});

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <ranges>
 
 namespace stepc {
 namespace {
@@ -45,7 +46,8 @@ std::vector<ZooConfig> make_models() {
       decoder("xl", 32, 2560, 32, 32, 10240, 10000, 512, assignment),
       decoder("xl16", 32, 2560, 16, 16, 10240, 10000, 512, assignment + ", 16 heads"),
       decoder("10b", 50, 4608, 36, 36, 12288, 10000, 512, assignment),
-      with_family(decoder("gpt2-124m", 12, 768, 12, 12, 3072, 50257, 1024, "Radford et al. 2019"), ZooFamily::gpt2, true),
+      with_family(decoder("gpt2-124m", 12, 768, 12, 12, 3072, 50257, 1024, "Radford et al. 2019"), ZooFamily::gpt2,
+                  true),
       decoder("llama-100m", 12, 768, 12, 12, 2048, 10000, 512, "the peers' benchmark shape"),
       decoder("llama-7b", 32, 4096, 32, 32, 11008, 32000, 4096, "Touvron et al. 2023, LLaMA"),
       decoder("llama-8b", 32, 4096, 32, 8, 14336, 128256, 8192, "Llama 3 model card, 2024"),
@@ -68,8 +70,8 @@ std::vector<ZooConfig> make_models() {
 
 // A small model of each family, what `--family` alone gives.
 ZooConfig family_default(ZooFamily family) {
-  ZooConfig c = decoder(std::string(zoo_family_name(family)), 4, 256, 4, 4, family == ZooFamily::llama ? 688 : 1024, 256,
-                        family == ZooFamily::vit ? 17 : 128, "custom");
+  ZooConfig c = decoder(std::string(zoo_family_name(family)), 4, 256, 4, 4, family == ZooFamily::llama ? 688 : 1024,
+                        256, family == ZooFamily::vit ? 17 : 128, "custom");
   c.family = family;
   c.tied = family == ZooFamily::gpt2 || family == ZooFamily::bert;
   if (family == ZooFamily::moe) c.experts = 4, c.top_k = 2;
@@ -79,8 +81,7 @@ ZooConfig family_default(ZooFamily family) {
 
 ZooFamily parse_family(const std::string& text) {
   const auto found = std::ranges::find(kFamilies, text);
-  if (found == kFamilies.end())
-    user_error("--family {}: the families are {}", text, fmt::join(kFamilies, ", "));
+  if (found == kFamilies.end()) user_error("--family {}: the families are {}", text, fmt::join(kFamilies, ", "));
   return static_cast<ZooFamily>(found - kFamilies.begin());
 }
 

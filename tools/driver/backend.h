@@ -22,8 +22,8 @@ class Backend {
   virtual void set_persistent(std::string_view name, const TensorView& value) = 0;
   virtual Tensor persistent(std::string_view name) const = 0;
 
-  // One step over one batch per micro-step (one batch unless the graph accumulates). Throws UserError for values that the
-  // step cannot take (an index out of range).
+  // One step over one batch per micro-step (one batch unless the graph accumulates). Throws UserError for values that
+  // the step cannot take (an index out of range).
   virtual void run(const std::vector<Batch>& micro_batches) = 0;
   // A graph output after `run`.
   virtual Tensor output(std::string_view name) const = 0;

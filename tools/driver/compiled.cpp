@@ -122,7 +122,13 @@ CompiledStep read_compiled(const DriverOptions& options, const LibraryScratch* s
     const Type& type = compiled.step.graph.type(input.value);
     if (data != nullptr && data->type.shape != type.shape)
       user_error("{}: '{}' is {}, the graph has {}", weights, input.name, to_string(data->type), to_string(type));
-    import.initializers.push_back({input.initializer, input.name, type, input.trainable, "compiled", {}, false,
+    import.initializers.push_back({input.initializer,
+                                   input.name,
+                                   type,
+                                   input.trainable,
+                                   "compiled",
+                                   {},
+                                   false,
                                    data ? std::optional(*data) : std::nullopt});
   }
   import.file = file;

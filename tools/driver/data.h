@@ -19,8 +19,8 @@ class DataSource {
   virtual ~DataSource() = default;
   // Shapes of inputs by name, as far as the data determines them.
   virtual std::map<std::string, Dims> input_shapes() const { return {}; }
-  // Batch number `index` (micro-steps count one each), a function of the index and the seed alone, so that a resumed run
-  // sees what an uninterrupted one would. Throws UserError where the data does not fit the graph's inputs.
+  // Batch number `index` (micro-steps count one each), a function of the index and the seed alone, so that a resumed
+  // run sees what an uninterrupted one would. Throws UserError where the data does not fit the graph's inputs.
   virtual Batch batch(const Graph& graph, int64_t index) const = 0;
   virtual std::string describe() const = 0;
 };

@@ -46,7 +46,13 @@ Tensor companion(const Graph& graph, const GraphInput& input, const std::string&
 }  // namespace
 
 TokenData::TokenData(const std::string& path, const std::string& dtype, uint64_t seed, bool shift)
-    : path_(path), file_(path), token_bytes_(dtype == "u32" ? 4 : dtype == "u16" ? 2 : 1), seed_(seed), shift_(shift) {
+    : path_(path),
+      file_(path),
+      token_bytes_(dtype == "u32"   ? 4
+                   : dtype == "u16" ? 2
+                                    : 1),
+      seed_(seed),
+      shift_(shift) {
   if (file_.size() % static_cast<size_t>(token_bytes_) != 0)
     user_error("{}: {} bytes are no whole number of {} tokens", path, file_.size(), dtype);
 }

@@ -5,12 +5,11 @@
 
 #include <vector>
 
-
 namespace stepc {
 
-// A file of little-endian token ids, cut into consecutive windows of seq + 1 tokens; the last incomplete one is dropped.
-// Each epoch visits all windows in an order drawn from the seed. A window gives `seq` inputs and, one position later,
-// their labels (with --shift the labels are the inputs themselves: the loss shifts).
+// A file of little-endian token ids, cut into consecutive windows of seq + 1 tokens; the last incomplete one is
+// dropped. Each epoch visits all windows in an order drawn from the seed. A window gives `seq` inputs and, one position
+// later, their labels (with --shift the labels are the inputs themselves: the loss shifts).
 class TokenData : public DataSource {
  public:
   TokenData(const std::string& path, const std::string& dtype, uint64_t seed, bool shift);

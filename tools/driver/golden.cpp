@@ -21,9 +21,7 @@ Tensor transposed(const Tensor& matrix) {
   return result;
 }
 
-Tensor reshaped(const Tensor& tensor, const Shape& shape) {
-  return {Type{tensor.type().dtype, shape}, tensor.bytes()};
-}
+Tensor reshaped(const Tensor& tensor, const Shape& shape) { return {Type{tensor.type().dtype, shape}, tensor.bytes()}; }
 
 // The first rows of a tensor.
 Tensor rows(const Tensor& tensor, int64_t count) {
@@ -128,14 +126,14 @@ std::vector<Difference> compare_with_golden(const Golden& golden, const Paramete
       return input.role == InputRole::weight && input.initializer == initializer;
     });
     const auto entry = map.find(initializer);
-    const ParameterRelation relation = entry != map.end()            ? entry->second
+    const ParameterRelation relation = entry != map.end() ? entry->second
                                        : weight != graph.inputs().end()
                                            ? guess_relation(golden, *weight, actual.type().shape)
                                            : ParameterRelation{initializer, "same"};
     const Tensor* expected = golden.arrays.find("grad/" + relation.parameter);
     if (expected != nullptr && relation.relation != "-exp")
-      differences.push_back(compare(output->name, actual,
-                                    as_held(*expected, relation.relation, actual.type().shape), tolerance));
+      differences.push_back(
+          compare(output->name, actual, as_held(*expected, relation.relation, actual.type().shape), tolerance));
   }
   return differences;
 }

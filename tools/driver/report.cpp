@@ -40,7 +40,7 @@ Json model_json(const Report& report) {
   }
   Json initializers = Json::array();
   for (const Initializer& i : import.initializers) {
-    Json entry{{"initializer", i.initializer}, {"name", i.name}, {"shape", i.type.shape.dims()},
+    Json entry{{"initializer", i.initializer},           {"name", i.name},           {"shape", i.type.shape.dims()},
                {"dtype", dtype_onnx_name(i.type.dtype)}, {"trainable", i.trainable}, {"reason", i.reason}};
     entry["tied_to"] = i.tied_to.empty() ? Json(nullptr) : Json(i.tied_to);
     initializers.push_back(std::move(entry));
@@ -56,9 +56,12 @@ Json model_json(const Report& report) {
 }
 
 Json optimizer_json(const OptimizerOptions& optimizer) {
-  return {{"name", optimizer_kind_name(optimizer.kind)}, {"lr", optimizer.lr},
-          {"beta1", optimizer.beta1},                    {"beta2", optimizer.beta2},
-          {"eps", optimizer.eps},                        {"weight_decay", optimizer.weight_decay},
+  return {{"name", optimizer_kind_name(optimizer.kind)},
+          {"lr", optimizer.lr},
+          {"beta1", optimizer.beta1},
+          {"beta2", optimizer.beta2},
+          {"eps", optimizer.eps},
+          {"weight_decay", optimizer.weight_decay},
           {"momentum", optimizer.momentum}};
 }
 
@@ -187,7 +190,8 @@ Json kernels_json(const std::vector<KernelRow>& kernels) {
 Json step_json(const Report& report) {
   Json time{{"min", nullptr}, {"median", nullptr}, {"max", nullptr}};
   if (report.run && report.run->time)
-    time = {{"min", report.run->time->min_us}, {"median", report.run->time->median_us}, {"max", report.run->time->max_us}};
+    time = {
+        {"min", report.run->time->min_us}, {"median", report.run->time->median_us}, {"max", report.run->time->max_us}};
   return {{"predicted_us", nullptr},
           {"measured_us", std::move(time)},
           {"tokens_per_s", report.run ? or_null(report.run->tokens_per_s) : Json(nullptr)},

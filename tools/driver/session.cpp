@@ -63,8 +63,7 @@ void Session::resume(const std::string& path) {
     if (saved->type != type)
       user_error("{}: '{}' is {}, this step has {}", path, name, to_string(saved->type), to_string(type));
     // The file's tensors need not be aligned.
-    backend_.set_persistent(input.name,
-                            Tensor(type, {saved->data, static_cast<size_t>(type.bytes())}).view());
+    backend_.set_persistent(input.name, Tensor(type, {saved->data, static_cast<size_t>(type.bytes())}).view());
   }
   const auto step = file.metadata().find(kStepKey);
   const std::string text = step == file.metadata().end() ? std::string() : step->second;
@@ -86,10 +85,14 @@ std::optional<std::string> Session::output_of(OutputRole role) const {
   return std::nullopt;
 }
 
+bool Session::has_weight(const std::string& name) const {
+  const GraphInput* input = step_.graph.find_input(name);
+  return input != nullptr && input->role == InputRole::weight;
+}
+
 void Session::run_step() {
   std::vector<Batch> batches;
-  for (int64_t i = 0; i < accumulate_; ++i)
-    batches.push_back(data_.batch(step_.graph, steps_done_ * accumulate_ + i));
+  for (int64_t i = 0; i < accumulate_; ++i) batches.push_back(data_.batch(step_.graph, steps_done_ * accumulate_ + i));
   backend_.run(batches);
   ++steps_done_;
   if (const auto loss = output_of(OutputRole::loss))

@@ -16,7 +16,8 @@ class Session {
  public:
   Session(const Model& model, const Step& step, Backend& backend, const DataSource& data, int64_t accumulate);
 
-  // Initial weights from the model, zero state, random masks from the seed; or, for resume, everything from a saved file.
+  // Initial weights from the model, zero state, random masks from the seed; or, for resume, everything from a saved
+  // file.
   void initialize(uint64_t seed);
   void resume(const std::string& path);
   // Weights under their initializers' names and layouts, optimizer state, step count and seed: what `resume` needs.
@@ -27,6 +28,9 @@ class Session {
   int64_t steps_done() const { return steps_done_; }
   const RunFigures& figures() const { return figures_; }
   RunFigures& figures() { return figures_; }
+
+  bool has_weight(const std::string& name) const;
+  Tensor weight(const std::string& name) const { return backend_.persistent(name); }
 
   // --outputs and --dump-weights.
   void write_outputs(const std::string& path) const;

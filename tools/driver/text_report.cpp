@@ -62,11 +62,10 @@ std::string memory_table(const Step& step) {
   if (!step.plan) return {};
   const Plan& plan = *step.plan;
   const PeakUse peak = peak_use(plan);
-  std::string out = fmt::format("planned peak {} = persistent {} + arena {} (lower bound {}, ratio {:.3f})\n",
-                                format_bytes(plan.peak_bytes()), format_bytes(plan.persistent_bytes),
-                                format_bytes(plan.arena_bytes), format_bytes(plan.max_live_lower_bound),
-                                static_cast<double>(plan.arena_bytes) /
-                                    static_cast<double>(std::max<int64_t>(plan.max_live_lower_bound, 1)));
+  std::string out = fmt::format(
+      "planned peak {} = persistent {} + arena {} (lower bound {}, ratio {:.3f})\n", format_bytes(plan.peak_bytes()),
+      format_bytes(plan.persistent_bytes), format_bytes(plan.arena_bytes), format_bytes(plan.max_live_lower_bound),
+      static_cast<double>(plan.arena_bytes) / static_cast<double>(std::max<int64_t>(plan.max_live_lower_bound, 1)));
   if (!plan.steps.empty()) {
     const Node& node = step.graph.node(plan.steps[static_cast<size_t>(peak.step)].node);
     out += fmt::format("at the peak ({} of phase {}{}): ", op_name(node.op), phase_name(node.origin.phase),
@@ -110,7 +109,7 @@ std::string kernel_table(const std::vector<KernelRow>& kernels, size_t most_rows
     const double us = k.measured_us.value_or(0);
     const double bytes = static_cast<double>(k.read_bytes + k.write_bytes);
     const bool contraction = k.kind == "contraction";
-    const std::string rate = us <= 0         ? "-"
+    const std::string rate = us <= 0       ? "-"
                              : contraction ? fmt::format("{:.0f} GF/s", static_cast<double>(k.flops) / us / 1e3)
                                            : fmt::format("{:.1f} GB/s", bytes / us / 1e3);
     out += fmt::format("{:>5.1f}% {:>10} {:>6} {:>10} {:>10} {:>9} {:<12} {:<10} {}\n",

@@ -6,9 +6,9 @@
 
 namespace stepc {
 
-std::string format_bytes(int64_t bytes);   // "12.5 MiB"
+std::string format_bytes(int64_t bytes);     // "12.5 MiB"
 std::string format_us(double microseconds);  // "3.21 ms"
-std::string format_count(double count);    // "1.71 T"
+std::string format_count(double count);      // "1.71 T"
 
 // Tables for the terminal, each ending in a line break.
 std::string pass_table(const Step& step);

@@ -78,13 +78,14 @@ class Checker {
       run_once(*cpu);
       const auto first = all_outputs(compiled_.step.graph, *cpu);
       for (size_t i = 0; i < expected.size(); ++i)
-        differences_.push_back(compare("cpu and interpreter: " + expected[i].first, first[i].second,
-                                       expected[i].second, Tolerance{}));
+        differences_.push_back(
+            compare("cpu and interpreter: " + expected[i].first, first[i].second, expected[i].second, Tolerance{}));
       if (golden_) against_golden("cpu", *cpu);
       run_once(*cpu);
       const auto second = all_outputs(compiled_.step.graph, *cpu);
       for (size_t i = 0; i < first.size(); ++i)
-        differences_.push_back(compare_bitwise("two runs bitwise: " + first[i].first, second[i].second, first[i].second));
+        differences_.push_back(
+            compare_bitwise("two runs bitwise: " + first[i].first, second[i].second, first[i].second));
     }
     if (!golden_) {
       const Batch batch = data_->batch(compiled_.step.graph, 0);
@@ -105,8 +106,8 @@ class Checker {
     const std::string model_name = std::filesystem::path(options_.model).stem().string();
     const ParameterMap map =
         options_.param_map.empty() ? ParameterMap() : read_parameter_map(options_.param_map, model_name);
-    std::vector<Difference> found = compare_with_golden(*golden_, map, compiled_.step.graph, backend,
-                                                        golden_tolerance(compiled_.model.import));
+    std::vector<Difference> found =
+        compare_with_golden(*golden_, map, compiled_.step.graph, backend, golden_tolerance(compiled_.model.import));
     if (found.empty()) user_error("{} shares no loss, output or gradient with {}", options_.golden, options_.model);
     for (Difference& d : found) {
       d.what = who + " and golden: " + d.what;

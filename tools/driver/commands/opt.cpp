@@ -47,7 +47,9 @@ int run(const DriverOptions& options) {
   runner.bisect = options.bisect;
   const std::optional<DumpTarget> dump = parse_dump_target(options.dump_after);
   if (dump)
-    runner.dump = [&](const Graph& after, std::string_view pass, size_t position) { dump->write(after, pass, position); };
+    runner.dump = [&](const Graph& after, std::string_view pass, size_t position) {
+      dump->write(after, pass, position);
+    };
   const std::vector<PassRow> rows = run_passes(graph, parse_pipeline(options.passes), context, runner);
   for (const PassRow& row : rows)
     for (const std::string& note : row.notes) fmt::print(stderr, "{}: {}\n", row.name, note);

@@ -65,12 +65,13 @@ void run_steps(Session& session, Backend& backend, const DriverOptions& options,
   figures.measured_peak_bytes = backend.measured_peak_bytes();
 }
 
-void save(const Session& session, const Model& model, const std::string& path) {
+void save(const DriverOptions& options, const Model& model, const Session& session) {
+  const std::string& path = options.save;
   const std::string ending = std::filesystem::path(path).extension().string();
   if (ending == ".safetensors")
     session.save(path);
   else if (ending == ".onnx")
-    export_weights(model, session, path);
+    export_weights(options, model, session, path);
   else
     user_error("--save {}: expected a name that ends in .safetensors or .onnx", path);
 }
@@ -94,10 +95,10 @@ int run(const DriverOptions& options) {
   if (options.warmup + options.steps == 0) user_error("--steps 0 --warmup 0: there is nothing to run");
   const std::unique_ptr<DataSource> data = open_data(options);
   const std::unique_ptr<LibraryScratch> scratch = library_scratch(options);
-  CompiledStep loaded = std::filesystem::is_directory(options.model)
-                            ? read_compiled(options, scratch.get())
-                            : compile_step(load_model(options, MissingWeights::random, data->input_shapes()), options,
-                                           scratch.get());
+  CompiledStep loaded =
+      std::filesystem::is_directory(options.model)
+          ? read_compiled(options, scratch.get())
+          : compile_step(load_model(options, MissingWeights::random, data->input_shapes()), options, scratch.get());
   if (!loaded.step.plan) user_error("--stop-after {}: the step is not complete, so it cannot run", options.stop_after);
   if (!loaded.model.can_run() && options.resume.empty())
     user_error("{} has shapes only; give --weights random:SEED or --resume FILE", options.model);
@@ -120,7 +121,7 @@ int run(const DriverOptions& options) {
 
   report.run = session.figures();
   report.kernels = backend->kernels();
-  if (!options.save.empty()) save(session, loaded.model, options.save);
+  if (!options.save.empty()) save(options, loaded.model, session);
   if (!options.outputs.empty()) session.write_outputs(options.outputs);
   if (!options.dump_weights.empty()) session.write_weights(options.dump_weights);
   if (!options.json.empty()) write_json(options.json, report_json(report));

@@ -1,5 +1,5 @@
-#include "ir/support/error.h"
 #include "passes/analysis/saved.h"
+#include "ir/support/error.h"
 #include "tools/driver/commands.h"
 #include "tools/driver/model.h"
 #include "tools/driver/report.h"
@@ -22,9 +22,9 @@ void declare(CLI::App& app, DriverOptions& options) {
   add_step_options(app, options);
   add_pass_options(app, options);
   add_output_options(app, options);
-  app.add_option_function<std::string>("--diff", [](const std::string&) {
-       throw CLI::ValidationError("--diff is not available yet");
-     })->group("");
+  app.add_option_function<std::string>(
+         "--diff", [](const std::string&) { throw CLI::ValidationError("--diff is not available yet"); })
+      ->group("");
 }
 
 int run(const DriverOptions& options) {

@@ -44,8 +44,7 @@ TensorView tensor_view(const std::string& where, const Json& entry, std::span<co
   if (!dtype) user_error("{} has dtype {}, which is not supported", where, entry.at("dtype").get<std::string>());
   const Type type{*dtype, Shape(entry.at("shape").get<Dims>())};
   const auto range = entry.at("data_offsets").get<std::array<size_t, 2>>();
-  if (range[0] > range[1] || range[1] > data.size() ||
-      static_cast<int64_t>(range[1] - range[0]) != type.bytes())
+  if (range[0] > range[1] || range[1] > data.size() || static_cast<int64_t>(range[1] - range[0]) != type.bytes())
     user_error("{}: its place in the file does not hold {}", where, to_string(type));
   return {type, data.data() + range[0]};
 }
@@ -84,9 +83,8 @@ void write_safetensors(const std::string& path, const std::vector<std::pair<std:
   int64_t offset = 0;
   for (const auto& [name, tensor] : tensors) {
     const int64_t end = checked_add(offset, tensor.type.bytes());
-    header[name] = {{"dtype", name_of(tensor.type.dtype)},
-                    {"shape", tensor.type.shape.dims()},
-                    {"data_offsets", {offset, end}}};
+    header[name] = {
+        {"dtype", name_of(tensor.type.dtype)}, {"shape", tensor.type.shape.dims()}, {"data_offsets", {offset, end}}};
     offset = end;
   }
   std::string text = header.dump(-1, ' ', false, Json::error_handler_t::replace);

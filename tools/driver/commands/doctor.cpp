@@ -1,0 +1,102 @@
+#include "ir/support/error.h"
+#include "runtime/calibrate.h"
+#include "runtime/cpu/compiler.h"
+#include "runtime/cpu/kernel_cache.h"
+#include "tools/driver/commands.h"
+#include "tools/driver/io/files.h"
+#include "tools/driver/report.h"
+#include "tools/driver/text_report.h"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <dnnl.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+namespace stepc {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+void declare(CLI::App& app, DriverOptions& options) {
+  app.add_flag("--calibrate", options.calibrate, "measure this machine's peak FLOP/s and bandwidth");
+  app.add_option("--threads", options.threads, "threads (default: all cores)")->check(CLI::Range(1, 1024));
+  add_output_options(app, options);
+}
+
+std::string processor() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);)
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+  return "unknown";
+}
+
+Json compiler_json() {
+  try {
+    const SystemCompiler compiler;
+    return {{"command", compiler.command_text()}, {"identity", compiler.identity()}};
+  } catch (const UserError& error) {
+    return {{"error", error.what()}};
+  }
+}
+
+Json cache_json(const std::filesystem::path& folder) {
+  uint64_t entries = 0;
+  uint64_t bytes = 0;
+  std::error_code error;
+  for (const auto& file : std::filesystem::recursive_directory_iterator(folder, error))
+    if (file.is_regular_file(error)) {
+      ++entries;
+      bytes += file.file_size(error);
+    }
+  return {{"folder", folder.string()}, {"files", entries}, {"bytes", bytes}};
+}
+
+Json calibration_json(const Calibration& c) {
+  return {{"threads", c.threads},
+          {"f32_flops_per_s", c.f32_flops_per_second},
+          {"copy_bytes_per_s", c.copy_bytes_per_second}};
+}
+
+int run(const DriverOptions& options) {
+  const std::filesystem::path folder = KernelCache::default_folder();
+  const dnnl_version_t* dnnl = dnnl_version();
+  Json document{{"schema", "stepc-doctor/1"},
+                {"processor", processor()},
+                {"cores", std::thread::hardware_concurrency()},
+                {"compiler", compiler_json()},
+                {"onednn", fmt::format("{}.{}.{}", dnnl->major, dnnl->minor, dnnl->patch)},
+                {"cache", cache_json(folder)},
+                {"calibration", nullptr}};
+  if (options.calibrate) {
+    const Calibration calibration = calibrate(options.thread_count());
+    document["calibration"] = calibration_json(calibration);
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    write_file_atomically((folder / "calibration.json").string(), document["calibration"].dump(1) + "\n");
+  }
+  if (!options.json.empty()) write_json(options.json, document);
+  if (options.quiet || options.json == "-") return 0;
+  fmt::print("processor    {} ({} cores)\n", document["processor"].get<std::string>(), document["cores"].get<int>());
+  const Json& compiler = document["compiler"];
+  fmt::print("compiler     {}\n", compiler.contains("error") ? compiler["error"].get<std::string>()
+                                                             : compiler["identity"].get<std::string>());
+  fmt::print("oneDNN       {}\n", document["onednn"].get<std::string>());
+  fmt::print("cache        {} ({} files, {})\n", folder.string(), document["cache"]["files"].get<int64_t>(),
+             format_bytes(document["cache"]["bytes"].get<int64_t>()));
+  if (options.calibrate)
+    fmt::print("measured     {}FLOP/s in f32 contractions, {}B/s copying, {} threads\n",
+               format_count(document["calibration"]["f32_flops_per_s"].get<double>()),
+               format_count(document["calibration"]["copy_bytes_per_s"].get<double>()), options.thread_count());
+  return compiler.contains("error") ? 1 : 0;
+}
+
+}  // namespace
+
+extern const Command command_doctor;
+const Command command_doctor{"doctor", "toolchain, devices and caches of this machine", declare, run};
+
+}  // namespace stepc
