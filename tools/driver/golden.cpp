@@ -47,7 +47,7 @@ Tensor as_held(const Tensor& gradient, const std::string& relation, const Shape&
 
 ParameterRelation guess_relation(const Golden& golden, const GraphInput& weight, const Shape& shape) {
   ParameterRelation guess{weight.name, "same"};
-  const Tensor* gradient = golden.arrays.find("grad/" + weight.name);
+  const Tensor* gradient = golden.arrays.find(fmt::format("grad/{}", weight.name));
   if (gradient == nullptr || gradient->type().shape == shape || shape.rank() != 2) return guess;
   guess.relation = "T";
   return guess;
@@ -74,11 +74,11 @@ void compare_outputs(const Golden& golden, const Graph& graph, const Backend& ba
       if (expected != nullptr)
         differences.push_back(compare("loss", backend.output(output.name), *expected, tolerance));
     } else if (output.role == OutputRole::output) {
-      const Tensor* expected = golden.arrays.find("out/" + output.name);
+      const Tensor* expected = golden.arrays.find(fmt::format("out/{}", output.name));
       if (expected == nullptr) continue;
       const Tensor actual =
           without_masked_rows(backend.output(output.name), golden.arrays.find("in/attention_mask"), *expected);
-      differences.push_back(compare("out/" + output.name, actual, *expected, tolerance));
+      differences.push_back(compare(fmt::format("out/{}", output.name), actual, *expected, tolerance));
     }
   }
 }
@@ -130,7 +130,7 @@ std::vector<Difference> compare_with_golden(const Golden& golden, const Paramete
                                        : weight != graph.inputs().end()
                                            ? guess_relation(golden, *weight, actual.type().shape)
                                            : ParameterRelation{initializer, "same"};
-    const Tensor* expected = golden.arrays.find("grad/" + relation.parameter);
+    const Tensor* expected = golden.arrays.find(fmt::format("grad/{}", relation.parameter));
     if (expected != nullptr && relation.relation != "-exp")
       differences.push_back(
           compare(output->name, actual, as_held(*expected, relation.relation, actual.type().shape), tolerance));

@@ -15,7 +15,7 @@ namespace stepc {
 namespace {
 
 void declare(CLI::App& app, DriverOptions& options) {
-  app.add_option("MODEL", options.model, ".onnx file, zoo name or .ir text")->required();
+  app.add_option("MODEL", options.model, ".onnx file, zoo name or .ir text");
   app.add_option("--golden", options.golden, "FILE_golden.npz: compare loss, outputs and gradients with it");
   app.add_option("--param-map", options.param_map, "FILE.json: which initializer holds which golden parameter");
   add_run_options(app, options);

@@ -15,7 +15,7 @@ namespace stepc {
 namespace {
 
 void declare(CLI::App& app, DriverOptions& options) {
-  app.add_option("MODEL", options.model, ".onnx file, zoo name or .ir text")->required();
+  app.add_option("MODEL", options.model, ".onnx file, zoo name or .ir text");
   add_model_options(app, options);
   add_output_options(app, options);
 }

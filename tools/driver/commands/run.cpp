@@ -22,7 +22,7 @@ namespace stepc {
 namespace {
 
 void declare(CLI::App& app, DriverOptions& options) {
-  app.add_option("MODEL", options.model, ".onnx file, zoo name, .ir text, or a folder that compile wrote")->required();
+  app.add_option("MODEL", options.model, ".onnx file, zoo name, .ir text, or a folder that compile wrote");
   add_run_options(app, options);
   add_model_options(app, options);
   add_step_options(app, options);

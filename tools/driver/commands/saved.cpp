@@ -15,7 +15,7 @@ namespace stepc {
 namespace {
 
 void declare(CLI::App& app, DriverOptions& options) {
-  app.add_option("MODEL", options.model, ".onnx file, zoo name or .ir text")->required();
+  app.add_option("MODEL", options.model, ".onnx file, zoo name or .ir text");
   app.add_option("--stage", options.stage, "eager (what PyTorch would save) or compiled (default: what stepc keeps)")
       ->check(CLI::IsMember({"eager", "compiled"}));
   add_model_options(app, options);
