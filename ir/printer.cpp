@@ -57,7 +57,8 @@ using NameOf = std::function<const std::string&(ValueId)>;
 
 class Printer {
  public:
-  explicit Printer(ConstantSink* constants) : constants_(constants) {}
+  explicit Printer(ConstantSink* constants, bool with_bodies = true)
+      : constants_(constants), with_bodies_(with_bodies) {}
 
   // `head` is what stands before the brace.
   void print_graph(const Graph& graph, const std::string& head) {
@@ -92,8 +93,7 @@ class Printer {
     text_ += fmt::format("{}: {} = {}", fmt::join(names, ", "), fmt::join(types, ", "), op_name(node.op));
     if (!operands.empty()) text_ += fmt::format(" {}", fmt::join(operands, ", "));
     print_attrs(node);
-    if (node.body)
-      print_graph(*node.body, node.body->name.empty() ? " body" : " body @" + bare_or_quoted(node.body->name));
+    if (node.body) print_body(*node.body);
     print_origin(node.origin);
   }
 
@@ -105,6 +105,14 @@ class Printer {
     text_.append(indent_, ' ');
     text_ += fmt::format(format, std::forward<Args>(args)...);
     text_ += '\n';
+  }
+
+  void print_body(const Graph& body) {
+    const std::string head = body.name.empty() ? " body" : " body @" + bare_or_quoted(body.name);
+    if (with_bodies_)
+      print_graph(body, head);
+    else
+      text_ += head + " {...}";
   }
 
   void print_input(const Graph& graph, const GraphInput& input, const ValueNames& names) {
@@ -142,6 +150,7 @@ class Printer {
   }
 
   ConstantSink* constants_;
+  bool with_bodies_;
   std::string text_;
   size_t indent_ = 0;
 };
@@ -174,7 +183,7 @@ std::string print_node(const Graph& graph, NodeId id) {
                                                             : fmt::format("%{}", v.index);
     return name;
   };
-  Printer printer(nullptr);
+  Printer printer(nullptr, /*with_bodies=*/false);
   printer.print_statement(graph, graph.node(id), name_of);
   return printer.take();
 }

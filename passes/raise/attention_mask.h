@@ -1,0 +1,23 @@
+#pragma once
+
+#include "ir/graph.h"
+
+#include <cstdint>
+#include <optional>
+
+namespace stepc {
+
+// How large a value can be. Masks are sums of what a model learned (moderate) and of the least finite number (huge):
+// one of them hides a key, two of them are −∞, and a row of −∞ alone is a NaN in plain softmax.
+enum class Magnitude : uint8_t { unit, moderate, huge, infinite };
+Magnitude magnitude_of(const Graph& graph, ValueId v);
+Magnitude sum_of(Magnitude a, Magnitude b);
+
+// Every row along the last axis of this bool value has an element equal to `attend`, which only a constant can promise.
+bool leaves_a_key(const Graph& graph, ValueId mask, bool attend);
+
+// The offset d where the mask is the constant j <= i + d on its last two axes, in every plane: as bool, equal to
+// `attend` there and not elsewhere, or added as 0 and a number that no score makes up for. No row is without a key.
+std::optional<int64_t> causal_offset(const Graph& graph, ValueId mask, bool attend);
+
+}  // namespace stepc

@@ -1,0 +1,62 @@
+// raise-composites: puts one operation in the place of what exporters write in many, where both are certainly equal:
+// softmax, norms, GELU, SiLU, rotary embedding, attention, cross-entropy (raise/rules.h; each rule shows its pattern).
+// Composites have better derivatives than their parts, and kernels of their own.
+//
+//   %c = sub %x, mean(%x)
+//   %n = div %c, sqrt(mean(%c * %c) + e)          %y = layer_norm %x, %scale, %bias {axis=2, epsilon=e}
+//   %y = %n * %scale + %bias                 ->
+//
+// Operands are visited before their readers, so that attention finds softmax, and scale and bias find the norm. Linear
+// in the nodes, as every pattern is bounded.
+
+#include "passes/pass.h"
+#include "passes/raise/rules.h"
+
+#include <algorithm>
+#include <array>
+
+namespace stepc {
+namespace {
+
+struct RulesOfOp {
+  Op op;
+  std::array<RaisingRule, 6> rules;  // in the order in which they are tried; null where there are fewer
+};
+
+constexpr RulesOfOp kRules[] = {
+    {Op::reciprocal, {raise_rsqrt}},
+    {Op::div, {raise_softmax, raise_layer_norm, raise_rms_norm, raise_gelu, raise_rsqrt}},
+    {Op::mul, {raise_silu, raise_gelu, raise_layer_norm, raise_rms_norm, absorb_norm_scale}},
+    {Op::add, {absorb_norm_bias, raise_rotary}},
+    {Op::select, {raise_safe_softmax}},
+    {Op::contraction, {raise_attention}},
+    {Op::gather_elements, {raise_cross_entropy}},
+};
+
+bool raise(Graph& graph, NodeId id) {
+  const auto entry = std::ranges::find(kRules, graph.node(id).op, &RulesOfOp::op);
+  if (entry == std::end(kRules)) return false;
+  return std::ranges::any_of(entry->rules, [&](RaisingRule rule) { return rule != nullptr && rule(graph, id); });
+}
+
+bool run(Graph& graph, PassContext&) {
+  bool changed = false;
+  for (const NodeId id : graph.order())
+    if (graph.alive(id)) changed |= raise(graph, id);
+  return changed;
+}
+
+constexpr Fact kRefuses[] = {Fact::has_backward};
+constexpr Fact kBreaks[] = {Fact::scheduled, Fact::planned};
+
+}  // namespace
+
+extern const Pass pass_raise_composites;
+const Pass pass_raise_composites{
+    .name = "raise-composites",
+    .summary = "builds softmax, norms, GELU, rotary, attention and cross-entropy from their parts",
+    .contract = {.refuses = kRefuses, .breaks = kBreaks, .preserves = Preserves::tolerance, .relative_tolerance = 1e-4},
+    .run = run,
+};
+
+}  // namespace stepc

@@ -1,0 +1,91 @@
+#include "ir/interpreter.h"
+#include "ir/parser.h"
+#include "ir/printer.h"
+#include "ir/support/error.h"
+#include "passes/registry.h"
+#include "passes/runner.h"
+#include "tests/filetest/filetest.h"
+#include "tests/filetest/random_inputs.h"
+
+#include <cmath>
+#include <optional>
+
+namespace stepc::filetest {
+namespace {
+
+TrainOptions options_of(const File& file) {
+  TrainOptions options;
+  if (!file.setting("loss").empty()) options.loss.kind = parse_loss_kind(file.setting("loss"));
+  if (!file.setting("optimizer").empty()) options.optimizer = parse_optimizer(file.setting("optimizer"));
+  if (!file.setting("grad-inputs").empty()) options.grad_inputs = file.setting("grad-inputs");
+  if (!file.setting("clip").empty()) options.clip_norm = std::stod(file.setting("clip"));
+  if (!file.setting("accumulate").empty()) options.accumulate = std::stoll(file.setting("accumulate"));
+  if (!file.setting("fuse").empty()) options.fuse = parse_fuse_level(file.setting("fuse"));
+  options.keep_outputs = file.setting("keep-outputs") == "true";
+  return options;
+}
+
+// Nothing where the graph cannot be run on such inputs: an index is out of range.
+std::optional<Interpretation> run(const Graph& graph, RefPrecision precision) {
+  try {
+    return interpret(graph, random_inputs(graph), precision);
+  } catch (const UserError&) {
+    return std::nullopt;
+  }
+}
+
+bool agree(double a, double b, double tolerance) {
+  if (a == b || (std::isnan(a) && std::isnan(b))) return true;
+  return std::abs(a - b) <= tolerance * (1 + std::abs(a));
+}
+
+void compare(const std::map<std::string, RefTensor>& before, const std::map<std::string, RefTensor>& after,
+             double tolerance) {
+  for (const auto& [name, tensor] : before) {
+    const auto position = after.find(name);
+    if (position == after.end()) continue;
+    for (int64_t i = 0; i < tensor.numel(); ++i)
+      if (!agree(tensor.at(i), position->second.at(i), tolerance))
+        user_error("output \"{}\" was {} at {} and is {}", name, print_real(tensor.at(i)), i,
+                   print_real(position->second.at(i)));
+  }
+}
+
+// What the passes promise together: the loosest of their contracts.
+double tolerance_of(std::span<const Pass* const> pipeline) {
+  double tolerance = 0;
+  for (const Pass* pass : pipeline)
+    if (pass->contract.preserves == Preserves::tolerance)
+      tolerance = std::max(tolerance, pass->contract.relative_tolerance);
+  return tolerance;
+}
+
+}  // namespace
+
+// Runs the passes on the text. Where the graph can be executed, common outputs and states before and after obey the
+// contracts in both precisions; the passes say truthfully whether they changed something.
+std::string run_passes_on_text(const File& file, const Case& test) {
+  Graph graph = parse(test.input);
+  const std::vector<const Pass*> pipeline = parse_pipeline(file.setting("passes"));
+  std::array<std::optional<Interpretation>, 2> before;
+  for (const RefPrecision precision : {RefPrecision::f32, RefPrecision::f64})
+    before[static_cast<size_t>(precision)] = run(graph, precision);
+
+  const TrainOptions options = options_of(file);
+  PassContext context(options);
+  run_passes(graph, pipeline, context, {.measure = false, .check_changed = true});
+
+  for (const RefPrecision precision : {RefPrecision::f32, RefPrecision::f64}) {
+    const std::optional<Interpretation>& old = before[static_cast<size_t>(precision)];
+    if (!old) continue;
+    const std::optional<Interpretation> now = run(graph, precision);
+    if (!now) user_error("the graph cannot be executed any more");
+    compare(old->outputs, now->outputs, tolerance_of(pipeline));
+    compare(old->states, now->states, tolerance_of(pipeline));
+  }
+  const std::string text = print(graph);
+  if (print(parse(text)) != text) user_error("the result does not read back:\n{}", text);
+  return text;
+}
+
+}  // namespace stepc::filetest
