@@ -9,6 +9,7 @@
 #include <onnx/inliner/inliner.h>
 
 #include <algorithm>
+#include <set>
 
 namespace stepc::onnx_import {
 namespace {
@@ -61,9 +62,9 @@ std::string complaint(const onnx::NodeProto& node, int64_t version) {
 std::string_view why_unsupported(const onnx::NodeProto& node) {
   const std::string& op = node.op_type();
   if (node.domain().empty() && (op == "Loop" || op == "Scan"))
-    return "loops have no static graph: export with the loop unrolled";
+    return "loops have no static graph, export with the loop unrolled";
   if (onnx::OpSchemaRegistry::Schema(op, node.domain()) == nullptr)
-    return "not an operator of the ONNX standard: export without runtime-specific optimization";
+    return "what the ONNX standard does not define comes from a runtime's optimizer, export without it";
   return {};
 }
 
@@ -139,10 +140,13 @@ std::vector<UnsupportedOperator> unsupported_operators(const onnx::GraphProto& g
 
 std::string describe(const std::vector<UnsupportedOperator>& operators) {
   std::vector<std::string> lines;
-  for (const UnsupportedOperator& entry : operators)
-    lines.push_back(fmt::format("{} ({}{}{})", entry.name, describe_nodes(entry.count, entry.nodes),
-                                entry.reason.empty() ? "" : "; ", entry.reason));
-  return fmt::format("unsupported {}: {}", operators.size() == 1 ? "operator" : "operators", fmt::join(lines, ", "));
+  std::set<std::string> reasons;
+  for (const UnsupportedOperator& entry : operators) {
+    lines.push_back(fmt::format("{} ({})", entry.name, describe_nodes(entry.count, entry.nodes)));
+    if (!entry.reason.empty()) reasons.insert(entry.reason);
+  }
+  return fmt::format("unsupported {}: {}{}{}", operators.size() == 1 ? "operator" : "operators", fmt::join(lines, ", "),
+                     reasons.empty() ? "" : "; ", fmt::join(reasons, "; "));
 }
 
 void expand_schema_functions(onnx::ModelProto& model, const Opsets& opsets) {

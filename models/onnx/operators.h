@@ -40,7 +40,7 @@ struct UnsupportedOperator {
 };
 // Nodes of this graph (bodies of `If` are looked at when their branch is chosen) without a rule, by operator name.
 std::vector<UnsupportedOperator> unsupported_operators(const onnx::GraphProto& graph);
-// "unsupported operators: Loop (2 nodes: 'a', 'b'; loops ...), ..."
+// "unsupported operators: Loop (2 nodes: 'a', 'b'), ...; loops have no static graph, ..."
 std::string describe(const std::vector<UnsupportedOperator>& operators);
 
 // Operators without a rule of ours that ONNX itself defines as a function of others are replaced by that function.

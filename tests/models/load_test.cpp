@@ -47,7 +47,7 @@ TEST(Load, SurvivesDamage) {
   };
   for (size_t size = 0; size < whole.size(); ++size) try_import(whole.substr(0, size));
   std::mt19937 random(7);
-  for (int round = 0; round < 2000; ++round) {
+  for (int round = 0; round < 500; ++round) {
     std::string damaged = whole;
     for (int flips = 0; flips < 1 + round % 4; ++flips)
       damaged[random() % damaged.size()] ^= static_cast<char>(1U << (random() % 8));
@@ -122,7 +122,8 @@ TEST(Load, RefusesOperatorsNewerThanTheDeclaredOpset) {
 }
 
 TEST(Load, ListsUnsupportedOperatorsAtOnce) {
-  EXPECT_EQ(import_error(R"(
+  EXPECT_EQ(
+      import_error(R"(
               <ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1, "unused.domain" : 3]>
               g (float[2, 4] x, float[4] w) => (float[2, 4] y) {
                 a = com.microsoft.BiasGelu(x, w)
@@ -130,8 +131,8 @@ TEST(Load, ListsUnsupportedOperatorsAtOnce) {
                 y, s = Unique(b)
               }
             )"),
-            "unsupported operators: Unique (1 node: 'Unique_2'), com.microsoft.BiasGelu (2 nodes: 'BiasGelu_0', "
-            "'BiasGelu_1'; not an operator of the ONNX standard: export without runtime-specific optimization)");
+      "unsupported operators: Unique (1 node: 'Unique_2'), com.microsoft.BiasGelu (2 nodes: 'BiasGelu_0', "
+      "'BiasGelu_1'); what the ONNX standard does not define comes from a runtime's optimizer, export without it");
 }
 
 TEST(Load, RefusesLoopsByName) {
@@ -142,7 +143,7 @@ TEST(Load, RefusesLoopsByName) {
     }
   )");
   EXPECT_EQ(error,
-            "unsupported operator: Loop (1 node: 'Loop_0'; loops have no static graph: export with the loop unrolled)");
+            "unsupported operator: Loop (1 node: 'Loop_0'); loops have no static graph, export with the loop unrolled");
 }
 
 TEST(Load, UnusedUnknownDomainsAreFine) {
