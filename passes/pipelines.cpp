@@ -14,7 +14,12 @@ std::vector<const Pass*> default_pipeline() {
   add("fold");
   add("cse");
   add("dce");
+  // Composites are recognised with the loss in place, so that cross-entropy is one of them, and while all is forward:
+  // their derivatives are better than those of their parts.
   add("loss");
+  add("raise-aten");
+  add("raise-composites");
+  add("decompose");
   // From here on there is a backward. Each pass takes the gradients from the one before: sums over micro-steps are
   // averaged before the norm is taken, and the norm scales what the optimizer sees.
   add("autodiff");
@@ -33,6 +38,6 @@ std::vector<const Pass*> default_pipeline() {
   return pipeline;
 }
 
-std::vector<const Pass*> eager_pipeline() { return {&find_pass("loss")}; }
+std::vector<const Pass*> eager_pipeline() { return {&find_pass("loss"), &find_pass("raise-aten")}; }
 
 }  // namespace stepc
