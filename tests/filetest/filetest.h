@@ -47,6 +47,7 @@ struct Kind {
 
 std::span<const Kind> kinds();
 std::string run_roundtrip(const File& file, const Case& test);
+std::string run_saved(const File& file, const Case& test);
 std::string run_error(const File& file, const Case& test);
 std::string run_passes_on_text(const File& file, const Case& test);
 

@@ -16,6 +16,9 @@ namespace {
 TrainOptions options_of(const File& file) {
   TrainOptions options;
   if (!file.setting("loss").empty()) options.loss.kind = parse_loss_kind(file.setting("loss"));
+  options.loss.logits = file.setting("logits");
+  options.loss.labels = file.setting("labels");
+  options.loss.shift = file.setting("shift") == "true";
   if (!file.setting("optimizer").empty()) options.optimizer = parse_optimizer(file.setting("optimizer"));
   if (!file.setting("grad-inputs").empty()) options.grad_inputs = file.setting("grad-inputs");
   if (!file.setting("clip").empty()) options.clip_norm = std::stod(file.setting("clip"));
@@ -28,7 +31,10 @@ TrainOptions options_of(const File& file) {
 // Nothing where the graph cannot be run on such inputs: an index is out of range.
 std::optional<Interpretation> run(const Graph& graph, RefPrecision precision) {
   try {
-    return interpret(graph, random_inputs(graph), precision);
+    Interpretation result = interpret(graph, random_inputs(graph), precision);
+    for (const GraphOutput& output : graph.outputs())
+      if (output.role == OutputRole::gradient) result.outputs.erase(output.name);  // clip and accumulate scale them
+    return result;
   } catch (const UserError&) {
     return std::nullopt;
   }
@@ -62,8 +68,9 @@ double tolerance_of(std::span<const Pass* const> pipeline) {
 
 }  // namespace
 
-// Runs the passes on the text. Where the graph can be executed, common outputs and states before and after obey the
-// contracts in both precisions; the passes say truthfully whether they changed something.
+// The text after the passes with their notes as comments, or the error that refuses the graph. Where the graph can be
+// executed, common outputs and states before and after obey the contracts in both precisions; the passes say truthfully
+// whether they changed something.
 std::string run_passes_on_text(const File& file, const Case& test) {
   Graph graph = parse(test.input);
   const std::vector<const Pass*> pipeline = parse_pipeline(file.setting("passes"));
@@ -73,7 +80,13 @@ std::string run_passes_on_text(const File& file, const Case& test) {
 
   const TrainOptions options = options_of(file);
   PassContext context(options);
-  run_passes(graph, pipeline, context, {.measure = false, .check_changed = true});
+  std::string notes;
+  try {
+    for (const PassRow& row : run_passes(graph, pipeline, context, {.measure = false, .check_changed = true}))
+      for (const std::string& note : row.notes) notes += fmt::format("; {}: {}\n", row.name, note);
+  } catch (const UserError& error) {
+    return fmt::format("; error: {}\n", error.what());
+  }
 
   for (const RefPrecision precision : {RefPrecision::f32, RefPrecision::f64}) {
     const std::optional<Interpretation>& old = before[static_cast<size_t>(precision)];
@@ -85,7 +98,7 @@ std::string run_passes_on_text(const File& file, const Case& test) {
   }
   const std::string text = print(graph);
   if (print(parse(text)) != text) user_error("the result does not read back:\n{}", text);
-  return text;
+  return text + notes;
 }
 
 }  // namespace stepc::filetest

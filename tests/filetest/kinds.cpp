@@ -9,6 +9,7 @@ std::span<const Kind> kinds() {
       {"error", run_error},
       {"passes", run_passes_on_text},
       {"roundtrip", run_roundtrip},
+      {"saved", run_saved},
   });
   return kKinds;
 }
