@@ -26,6 +26,7 @@ std::vector<const Pass*> default_pipeline() {
   add("accumulate");
   add("clip");
   add("optimizer");
+  add("decompose");
   // Derivative formulas leave views, neutral factors and repeated work behind, also between forward and backward.
   add("canonicalize");
   add("fold");

@@ -45,11 +45,17 @@ Tensor as_held(const Tensor& gradient, const std::string& relation, const Shape&
   return gradient;
 }
 
-ParameterRelation guess_relation(const Golden& golden, const GraphInput& weight, const Shape& shape) {
+// Without a map: the parameter of the recovered name, or its transpose, as the shape or, for a square matrix, the
+// nearer gradient says.
+ParameterRelation guess_relation(const Golden& golden, const GraphInput& weight, const Tensor& actual) {
+  const Shape& shape = actual.type().shape;
   ParameterRelation guess{weight.name, "same"};
   const Tensor* gradient = golden.arrays.find(fmt::format("grad/{}", weight.name));
-  if (gradient == nullptr || gradient->type().shape == shape || shape.rank() != 2) return guess;
-  guess.relation = "T";
+  if (gradient == nullptr || shape.rank() != 2) return guess;
+  const bool square = shape[0] == shape[1];
+  if (square ? compare("", transposed(*gradient), actual, {}).largest < compare("", *gradient, actual, {}).largest
+             : gradient->type().shape != shape)
+    guess.relation = "T";
   return guess;
 }
 
@@ -126,10 +132,9 @@ std::vector<Difference> compare_with_golden(const Golden& golden, const Paramete
       return input.role == InputRole::weight && input.initializer == initializer;
     });
     const auto entry = map.find(initializer);
-    const ParameterRelation relation = entry != map.end() ? entry->second
-                                       : weight != graph.inputs().end()
-                                           ? guess_relation(golden, *weight, actual.type().shape)
-                                           : ParameterRelation{initializer, "same"};
+    const ParameterRelation relation = entry != map.end()               ? entry->second
+                                       : weight != graph.inputs().end() ? guess_relation(golden, *weight, actual)
+                                                                        : ParameterRelation{initializer, "same"};
     const Tensor* expected = golden.arrays.find(fmt::format("grad/{}", relation.parameter));
     if (expected != nullptr && relation.relation != "-exp")
       differences.push_back(
