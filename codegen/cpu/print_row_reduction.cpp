@@ -126,7 +126,8 @@ class RowPrinter {
     } else {
       text_.line("const int64_t j0 = 0, run = n, first = chunk;");
     }
-    text_.raw("STEPC_INDEPENDENT");
+    // An arg reduction carries its state from one element to the next.
+    if (std::ranges::none_of(of_pass, [&](size_t k) { return texts_[k].is_arg; })) text_.raw("STEPC_INDEPENDENT");
     text_.open("for (int64_t j = 0; j < run; ++j)");
     if (!inner.empty()) text_.line("const int64_t {} = first + j;", NestText::dim_name(inner[0]));
     nest_.emit(text_, values_of(of_pass), kInnerLevel);

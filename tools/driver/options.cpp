@@ -106,8 +106,12 @@ void add_model_options(CLI::App& app, DriverOptions& options) {
   app.add_option("--seq", zoo.seq, "sequence length")->group(group);
   app.add_option("--experts", zoo.experts, "experts per layer (moe)")->group(group);
   app.add_option("--top-k", zoo.top_k, "experts per token (moe)")->group(group);
-  app.add_flag_callback("--tied", [&zoo] { zoo.tied = true; }, "share the embedding with the head")->group(group);
-  app.add_flag_callback("--untied", [&zoo] { zoo.tied = false; }, "a head of its own")->group(group);
+  app.add_flag_callback(
+         "--tied", [&zoo] { zoo.tied = true; }, "share the embedding with the head")
+      ->group(group);
+  app.add_flag_callback(
+         "--untied", [&zoo] { zoo.tied = false; }, "a head of its own")
+      ->group(group);
   app.add_flag("--blocks-only", zoo.blocks_only, "without embedding and head")->group(group);
   app.add_option("--weights", options.weights, "none, random or random:SEED")->group(group);
 }
