@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <ranges>
 
 namespace stepc {
 namespace {
@@ -79,6 +78,12 @@ ZooConfig family_default(ZooFamily family) {
   return c;
 }
 
+std::string zoo_names() {
+  std::string names;
+  for (const ZooConfig& config : zoo_models()) names += (names.empty() ? "" : ", ") + config.name;
+  return names;
+}
+
 ZooFamily parse_family(const std::string& text) {
   const auto found = std::ranges::find(kFamilies, text);
   if (found == kFamilies.end()) user_error("--family {}: the families are {}", text, fmt::join(kFamilies, ", "));
@@ -144,9 +149,7 @@ ZooConfig zoo_config(std::string_view name, const ZooOverrides& o) {
   } else {
     const auto models = zoo_models();
     const auto found = std::ranges::find(models, name, &ZooConfig::name);
-    if (found == models.end())
-      user_error("there is no file or zoo model '{}'; the zoo has {}", name,
-                 fmt::join(models | std::views::transform(&ZooConfig::name), ", "));
+    if (found == models.end()) user_error("there is no file or zoo model '{}'; the zoo has {}", name, zoo_names());
     c = *found;
     if (!o.family.empty() && parse_family(o.family) != c.family)
       user_error("--family {}: '{}' is of the family {}", o.family, name, zoo_family_name(c.family));
