@@ -36,13 +36,13 @@ Tensor rows(const Tensor& tensor, int64_t count) {
 // constant leave the gradient as it is; -exp chains: d/dA of f(-exp(A)) = f' · -exp(A), so f' is not comparable here.
 Tensor as_held(const Tensor& gradient, const std::string& relation, const Shape& shape) {
   if (relation == "T") return transposed(gradient);
-  if (relation == "reshape") return reshaped(gradient, shape);
   if (relation.starts_with("rows[:")) {
     int64_t count = 0;
     std::from_chars(relation.data() + 6, relation.data() + relation.size(), count);
-    return rows(gradient, count);
+    const Tensor first = rows(gradient, count);
+    return first.type().shape.numel() == shape.numel() ? reshaped(first, shape) : first;  // a batch of 1 before them
   }
-  return gradient;
+  return relation == "reshape" && gradient.type().shape.numel() == shape.numel() ? reshaped(gradient, shape) : gradient;
 }
 
 // Without a map: the parameter of the recovered name, or its transpose, as the shape or, for a square matrix, the
