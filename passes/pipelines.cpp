@@ -26,6 +26,7 @@ std::vector<const Pass*> default_pipeline() {
   add("accumulate");
   add("clip");
   add("optimizer");
+  // What stayed whole for the sake of its derivative and has no kernel of its own comes apart now.
   add("decompose");
   // Derivative formulas leave views, neutral factors and repeated work behind, also between forward and backward.
   add("canonicalize");
