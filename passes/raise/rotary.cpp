@@ -108,7 +108,7 @@ bool raise_rotary(Graph& graph, NodeId id) {
         const Shape shape = graph.shape(x);
         if (!is_quarter_turn(graph, quarter.x, x) || graph.shape(sum.outputs[0]) != shape) continue;
         if (!halves_equal(graph, straight.table) || !halves_equal(graph, quarter.table)) continue;
-        Builder b(graph, covered_origin(graph, id, {x, straight.table, quarter.table}), id);
+        Builder b(graph, covered_origin(graph, id, {x, window_of(graph, x).base, straight.table, quarter.table}), id);
         const auto half = [&](ValueId table) {
           const size_t last = graph.shape(table).rank() - 1;
           return b.slice_axis(table, last, 0, shape[shape.rank() - 1] / 2);
