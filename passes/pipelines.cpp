@@ -27,7 +27,7 @@ std::vector<const Pass*> default_pipeline() {
   add("clip");
   add("optimizer");
   // What stayed whole for the sake of its derivative and has no kernel of its own comes apart now.
-  add("decompose");
+  add("lower");
   // Derivative formulas leave views, neutral factors and repeated work behind, also between forward and backward.
   add("canonicalize");
   add("fold");

@@ -84,6 +84,7 @@ int DriverOptions::thread_count() const {
 TrainOptions DriverOptions::train_options() const {
   TrainOptions resolved = train;
   if (lr) resolved.optimizer.lr = *lr;
+  resolved.keep_outputs = keep_outputs || !outputs.empty();
   return resolved;
 }
 

@@ -50,6 +50,7 @@ struct DriverOptions {
   int64_t steps = 1;
   int64_t warmup = 0;
   std::string save, resume, outputs, dump_weights;
+  bool keep_outputs = false;  // the model's outputs stay outputs of the step (also with --outputs)
 
   // --- saved, check, opt, doctor
   std::string stage = "compiled";

@@ -29,6 +29,7 @@ void declare(CLI::App& app, DriverOptions& options) {
 DriverOptions check_options(DriverOptions options, const std::optional<Golden>& golden) {
   options.train.optimizer.kind = OptimizerKind::none;
   options.train.accumulate = 1;
+  options.keep_outputs = true;
   if (!golden) return options;
   options.data = options.golden;
   if (golden->has_input_gradients()) options.train.grad_inputs = "*";
