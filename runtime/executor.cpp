@@ -120,7 +120,10 @@ void Executor::run_launch(size_t index) {
 
 void Executor::refuse_index(const Bound& bound) {
   const Node& node = graph_.node(bound.node);
-  const std::string where = node.origin.onnx.empty() ? node.origin.scope : node.origin.onnx.front();
+  const Origin& origin = node.origin;
+  const std::string where = !origin.onnx.empty()    ? origin.onnx.front()
+                            : !origin.scope.empty() ? origin.scope
+                                                    : fmt::format("of phase {}", phase_name(origin.phase));
   const StepcIndexError error = index_error_;
   index_error_ = {};
   user_error("node '{}' ({}): index {} is out of range for an axis of size {}; allowed are {} to {}", where,

@@ -50,13 +50,33 @@ struct LabelMasks {
   ValueId here;     // [N.., C]: the class is the label
 };
 
+ValueId column_of(Builder& b, ValueId labels) {
+  return b.unsqueeze(b.cast(labels, Dtype::i64), b.shape(labels).rank());
+}
+
+ValueId counted_rows(Builder& b, ValueId labels, int64_t ignore_index) {
+  const ValueId ignored = b.constant(Tensor::of_i64({&ignore_index, 1}, Shape()));
+  return b.unary(Op::logical_not, b.binary(Op::equal, column_of(b, labels), ignored));
+}
+
 LabelMasks label_masks(Builder& b, ValueId labels, const Shape& logits, int64_t ignore_index) {
   const size_t last = logits.rank() - 1;
-  const ValueId column = b.unsqueeze(b.cast(labels, Dtype::i64), last);
   Dims classes(logits.rank(), 1);
   classes[last] = logits[last];
-  const ValueId ignored = b.binary(Op::equal, column, b.constant(Tensor::of_i64({&ignore_index, 1}, Shape())));
-  return {b.unary(Op::logical_not, ignored), b.binary(Op::equal, b.iota(Dtype::i64, Shape(classes), last), column)};
+  const ValueId here = b.binary(Op::equal, b.iota(Dtype::i64, Shape(classes), last), column_of(b, labels));
+  return {counted_rows(b, labels, ignore_index), here};
+}
+
+// x at each row's label, [N.., 1]; at class 0 where the label does not count. A label that is no class becomes an index
+// that a gather refuses.
+ValueId at_label(Builder& b, ValueId x, ValueId labels, ValueId counted) {
+  const Shape& shape = b.shape(x);
+  const size_t last = shape.rank() - 1;
+  const ValueId column = column_of(b, labels);
+  const ValueId zero = b.scalar(0, Dtype::i64);
+  const ValueId no_class = b.scalar(static_cast<double>(shape[last]), Dtype::i64);
+  const ValueId checked = b.select(b.binary(Op::less, column, zero), no_class, column);
+  return b.make(Op::gather_elements, {x, b.select(counted, checked, zero)}, {{"axis", static_cast<int64_t>(last)}});
 }
 
 ValueId count_of(Builder& b, ValueId counted, Dtype dtype) {
@@ -146,18 +166,18 @@ std::vector<ValueId> decompose(Builder& b, const Graph& graph, NodeId id) {
   const ValueId x = to_statistics(b, node.inputs[0]);
   const Shape& shape = graph.shape(node.inputs[0]);
   const size_t last = shape.rank() - 1;
-  const auto [counted, here] = label_masks(b, node.inputs[1], shape, settings.ignore_index);
+  const ValueId counted = counted_rows(b, node.inputs[1], settings.ignore_index);
   const ValueId zero = b.scalar_like(0, x);
 
   const ShiftedExp e = shifted_exp(b, x, last, /*dead_rows_vanish=*/false);
   const ValueId log_sum = b.unary(Op::log, e.sum);
   const ValueId lse = b.add(e.shift, log_sum);
   // Weights of the target sum to one, so the shift leaves the loss before it can swallow it.
-  const ValueId shifted = b.sub(x, e.shift);
-  const ValueId at_label = row_sum(b, b.select(here, shifted, zero), last);
-  ValueId loss = b.sub(log_sum, settings.smoothing == 0 ? at_label : b.mul(at_label, 1 - settings.smoothing));
+  const ValueId own = b.sub(at_label(b, x, node.inputs[1], counted), e.shift);
+  ValueId loss = b.sub(log_sum, settings.smoothing == 0 ? own : b.mul(own, 1 - settings.smoothing));
   if (settings.smoothing != 0)
-    loss = b.sub(loss, b.mul(row_sum(b, shifted, last), settings.smoothing / static_cast<double>(shape[last])));
+    loss =
+        b.sub(loss, b.mul(row_sum(b, b.sub(x, e.shift), last), settings.smoothing / static_cast<double>(shape[last])));
   if (settings.z_loss != 0) loss = b.add(loss, b.mul(b.mul(lse, lse), settings.z_loss));
   loss = b.select(counted, loss, zero);
 

@@ -1,5 +1,6 @@
 // Emitted code against the reference interpreter, and the bit rule.
 #include "ir/builder.h"
+#include "ir/op_def.h"
 #include "ir/support/error.h"
 #include "passes/registry.h"
 #include "runtime/cpu/scratch.h"
@@ -164,6 +165,23 @@ TEST(Kernels, IndexOutOfRangeIsRefusedWithItsNode) {
   } catch (const UserError& error) {
     EXPECT_THAT(error.what(), testing::HasSubstr("node '/embed/Gather' (gather): index -12 is out of range for an axis "
                                                  "of size 11"));
+  }
+}
+
+// A label that is no class is refused by the decomposition that runs, not only by the interpreter's composite.
+TEST(Kernels, LabelOutOfRangeIsRefused) {
+  for (const int64_t label : {int64_t{5}, int64_t{-1}}) {
+    Graph graph;
+    Builder b(graph, {Phase::loss, {}, ""});
+    const ValueId x = data(graph, {Dtype::f32, {2, 5}}, "x");
+    const ValueId labels = data(graph, {Dtype::i64, {2}}, "labels");
+    const NodeId node = b.make_node(Op::cross_entropy, {x, labels}, {{"reduction", "mean"}});
+    const std::vector<ValueId> parts = op_def(Op::cross_entropy).decompose(b, graph, node);
+    graph.add_output(parts[0], OutputRole::loss, "loss");
+    graph.erase(node);
+    const std::vector<int64_t> values{-100, label};
+    EXPECT_THROW(run_on_cpu(graph, {{"x", Tensor({Dtype::f32, {2, 5}})}, {"labels", Tensor::of_i64(values, {2})}}),
+                 UserError);
   }
 }
 
