@@ -103,6 +103,15 @@ bool Golden::has_input_gradients() const {
   return std::ranges::any_of(arrays.arrays, [](const auto& entry) { return entry.first.starts_with("gradin/"); });
 }
 
+double Golden::largest_gradient() const {
+  double largest = 0;
+  for (const auto& [name, array] : arrays.arrays)
+    if (name.starts_with("grad/"))
+      for (int64_t i = 0; i < array.type().shape.numel(); ++i)
+        largest = std::max(largest, std::abs(element(array.view(), i)));
+  return largest;
+}
+
 ParameterMap read_parameter_map(const std::string& path, const std::string& model_name) {
   ParameterMap map;
   try {

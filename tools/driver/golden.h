@@ -17,6 +17,7 @@ struct Golden {
   Npz arrays;
   bool has_label() const { return arrays.find("label") != nullptr; }
   bool has_input_gradients() const;
+  double largest_gradient() const;  // over all parameters
 };
 
 // How an initializer of a model holds a parameter of the golden file: "same", "T" (transposed), "1+" (one was added),
