@@ -1,13 +1,10 @@
 #include "models/onnx/write.h"
 
+#include "ir/support/atomic_file.h"
 #include "ir/support/checked.h"
 #include "models/onnx/element_types.h"
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 
 namespace stepc::onnx_import {
 namespace {
@@ -31,36 +28,6 @@ void clear_payload(onnx::TensorProto& tensor) {
   tensor.clear_data_location();
 }
 
-// A file that is complete when it gets its name.
-class NewFile {
- public:
-  explicit NewFile(const std::string& path) : path_(path), temporary_(path + ".part") {
-    stream_.open(temporary_, std::ios::binary | std::ios::trunc);
-    if (!stream_) user_error("cannot create {}: {}", path_, std::strerror(errno));
-  }
-  ~NewFile() {
-    stream_.close();
-    std::remove(temporary_.c_str());
-  }
-  NewFile(const NewFile&) = delete;
-  NewFile& operator=(const NewFile&) = delete;
-
-  void write(std::span<const std::byte> bytes) {
-    stream_.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-    if (!stream_) user_error("cannot write {}: {}", path_, std::strerror(errno));
-  }
-  void commit() {
-    stream_.close();
-    if (!stream_ || std::rename(temporary_.c_str(), path_.c_str()) != 0)
-      user_error("cannot write {}: {}", path_, std::strerror(errno));
-  }
-
- private:
-  std::string path_;
-  std::string temporary_;
-  std::ofstream stream_;
-};
-
 int64_t payload_bytes(const onnx::GraphProto& graph) {
   int64_t total = 0;
   for (const auto& tensor : graph.initializer()) {
@@ -72,7 +39,8 @@ int64_t payload_bytes(const onnx::GraphProto& graph) {
 }
 
 void write_external(onnx::ModelProto& model, const Payload& payload, const std::string& path) {
-  NewFile data(path + ".data");
+  AtomicFile data(path + ".data");
+  data.reserve(payload_bytes(model.graph()));
   const std::string location = std::filesystem::path(path).filename().string() + ".data";
   size_t offset = 0;
   for (auto& tensor : *model.mutable_graph()->mutable_initializer()) {
@@ -97,9 +65,7 @@ void set_external(onnx::TensorProto& tensor, const std::string& location) {
 void write_model(const onnx::ModelProto& model, const std::string& path) {
   std::string bytes;
   if (!model.SerializeToString(&bytes)) user_error("{}: the model exceeds what ONNX can hold in one file", path);
-  NewFile file(path);
-  file.write(std::as_bytes(std::span(bytes)));
-  file.commit();
+  write_file_atomically(path, bytes);
 }
 
 void write_with_weights(onnx::ModelProto& model, const Payload& payload, const std::string& path) {

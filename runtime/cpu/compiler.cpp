@@ -60,8 +60,8 @@ SystemCompiler::SystemCompiler() {
         fmt::format("{}\n{}\n{}\n{}", fmt::join(candidate, " "), result.output, fmt::join(kFlags, " "), processor());
     return;
   }
-  user_error("no C++ compiler: {} does not run; install g++ or set CXX to a compiler",
-             candidates.size() == 1 ? "'" + candidates[0][0] + "'" : "none of c++, g++ and clang++");
+  user_error("no C++ compiler: {}; install g++ or set CXX to a compiler",
+             candidates.size() == 1 ? "'" + candidates[0][0] + "' does not run" : "none of c++, g++ and clang++ runs");
 }
 
 std::string SystemCompiler::command_text() const { return fmt::format("{}", fmt::join(command_, " ")); }

@@ -1,5 +1,6 @@
 #include "tools/driver/compiled.h"
 
+#include "ir/support/atomic_file.h"
 #include "ir/support/error.h"
 #include "passes/registry.h"
 #include "tools/driver/dump.h"

@@ -3,6 +3,7 @@
 #include "ir/constant_store.h"
 #include "ir/parser.h"
 #include "ir/printer.h"
+#include "ir/support/atomic_file.h"
 #include "ir/support/error.h"
 #include "passes/registry.h"
 #include "tools/driver/io/files.h"

@@ -39,6 +39,8 @@ int run_program(int argc, char** argv) {
   }
   declare_later_commands(app);
   try {
+    if (argc > 1 && argv[1][0] != '-' && app.get_subcommand_no_throw(argv[1]) == nullptr)
+      throw UsageError(fmt::format("unknown command '{}'; stepc --help lists the commands", argv[1]));
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
@@ -53,6 +55,8 @@ int run_program(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     return stepc::run_program(argc, argv);
+  } catch (const stepc::UsageError& error) {
+    return stepc::fail(stepc::kUsageError, error.what());
   } catch (const stepc::UserError& error) {
     return stepc::fail(stepc::kBadInput, error.what());
   } catch (const std::bad_alloc&) {

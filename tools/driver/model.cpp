@@ -68,7 +68,7 @@ std::optional<uint64_t> parse_weights(const std::string& text) {
 Model load_model(const DriverOptions& options, MissingWeights missing,
                  const std::map<std::string, Dims>& input_shapes) {
   if (options.model.empty() && options.zoo.family.empty())
-    user_error("name a model: an .onnx file, .ir text, a zoo model, or --family for a custom one");
+    throw UsageError("name a model: an .onnx file, .ir text, a zoo model, or --family for a custom one");
   const std::filesystem::path path = options.model;
   const ImportOptions import = import_options(options, input_shapes);
   Model model;

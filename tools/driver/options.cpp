@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <thread>
 
 namespace stepc {
@@ -41,7 +42,9 @@ void not_available(CLI::App& app, std::initializer_list<const char*> names) {
 int64_t parse_size(std::string_view option, std::string_view text, std::string_view number) {
   int64_t size = 0;
   const char* end = number.data() + number.size();
-  if (number.empty() || std::from_chars(number.data(), end, size).ptr != end)
+  const auto [read_to, error] = std::from_chars(number.data(), end, size);
+  if (error == std::errc::result_out_of_range) user_error("{} {}: the size does not fit 64 bits", option, text);
+  if (error != std::errc() || read_to != end)
     user_error("{} {}: expected NAME=N, or N for a zoo model's width", option, text);
   if (size < 0) user_error("{} {}: a size cannot be negative", option, text);
   return size;
@@ -50,10 +53,26 @@ int64_t parse_size(std::string_view option, std::string_view text, std::string_v
 // NAME=N binds a symbolic dimension, N alone is the width of a zoo model.
 void add_dim(DriverOptions& options, const std::string& text) {
   const size_t equals = text.rfind('=');
-  if (equals == std::string::npos)
+  if (equals == std::string::npos) {
     options.zoo.dim = parse_size("--dim", text, text);
-  else
-    options.dims[text.substr(0, equals)] = parse_size("--dim", text, std::string_view(text).substr(equals + 1));
+    return;
+  }
+  const std::string name = text.substr(0, equals);
+  const int64_t size = parse_size("--dim", text, std::string_view(text).substr(equals + 1));
+  if (const auto [bound, is_new] = options.dims.emplace(name, size); !is_new && bound->second != size)
+    user_error("--dim {}: '{}' is already bound to {}", text, name, bound->second);
+}
+
+// CLI11's own range checks print the whole range of double.
+CLI::Validator at_least(double least, bool or_equal) {
+  return {[least, or_equal](std::string& text) {
+            double value = 0;
+            const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+            const bool number = error == std::errc() && end == text.data() + text.size() && std::isfinite(value);
+            if (number && (or_equal ? value >= least : value > least)) return std::string();
+            return fmt::format("{}: expected a number {} {}", text, or_equal ? "from" : "above", least);
+          },
+          ""};
 }
 
 bool parse_on_off(std::string_view option, std::string_view text) {
@@ -133,9 +152,11 @@ void add_step_options(CLI::App& app, DriverOptions& options) {
       app, "--optimizer", [&](const std::string& text) { train.optimizer = parse_optimizer(text); },
       "adamw, adam, sgd or none, with :lr=1e-4,beta1=0.9,beta2=0.999,eps=1e-8,weight_decay=0.01,momentum=0")
       ->group(group);
-  app.add_option("--lr", options.lr, "learning rate, whatever --optimizer says")->group(group);
+  app.add_option("--lr", options.lr, "learning rate, whatever --optimizer says")
+      ->check(at_least(0, /*or_equal=*/true))
+      ->group(group);
   app.add_option("--clip-norm", train.clip_norm, "bounds the global gradient norm")
-      ->check(CLI::PositiveNumber)
+      ->check(at_least(0, /*or_equal=*/false))
       ->group(group);
   app.add_option("--accumulate", train.accumulate, "micro-steps per update")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 20))
@@ -173,7 +194,9 @@ void add_step_options(CLI::App& app, DriverOptions& options) {
   app.add_option("--threads", options.threads, "threads (default: all cores)")
       ->check(CLI::Range(1, 1024))
       ->group(group);
-  app.add_option("--seed", options.seed, "seed of data order, random weights and dropout")->group(group);
+  app.add_option("--seed", options.seed, "seed of data order, random weights and dropout")
+      ->check(at_least(0, /*or_equal=*/true))
+      ->group(group);
   not_available(app, {"--memory-budget", "--saved-budget", "--cost", "--ledger", "--fuse-attention", "--fuse-loss",
                       "--fuse-edges", "--device-spec", "--dump-onnx"});
 }
@@ -183,7 +206,7 @@ void add_pass_options(CLI::App& app, DriverOptions& options) {
   app.add_option("--stop-after", options.stop_after, "the last pass to run")->group(group);
   app.add_option("--skip", options.skip, "a pass to leave out (repeatable)")->group(group);
   app.add_option("--bisect", options.bisect, "stop optional passes after N changes")
-      ->check(CLI::NonNegativeNumber)
+      ->check(at_least(0, /*or_equal=*/true))
       ->group(group);
   app.add_option("--dump-after", options.dump_after, "PASS or all[=DIR]: write the graph's text after passes")
       ->group(group);
@@ -196,9 +219,9 @@ void add_run_options(CLI::App& app, DriverOptions& options) {
   app.add_option("--token-dtype", options.token_dtype, "u8, u16 or u32: the file holds tokens of this type")
       ->check(CLI::IsMember({"u8", "u16", "u32"}))
       ->group(group);
-  app.add_option("--steps", options.steps, "steps to run (default 1)")->check(CLI::NonNegativeNumber)->group(group);
+  app.add_option("--steps", options.steps, "steps to run (default 1)")->check(at_least(0, /*or_equal=*/true))->group(group);
   app.add_option("--warmup", options.warmup, "steps before timing starts; they train and count in the losses")
-      ->check(CLI::NonNegativeNumber)
+      ->check(at_least(0, /*or_equal=*/true))
       ->group(group);
   app.add_option("--save", options.save, "FILE.safetensors or .onnx: weights and state after the last step")
       ->group(group);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ir/support/error.h"
 #include "models/zoo/zoo.h"
 #include "passes/options.h"
 
@@ -14,6 +15,12 @@ class App;
 }
 
 namespace stepc {
+
+// A command line that says too little or too much. Exit status 2.
+class UsageError : public UserError {
+ public:
+  using UserError::UserError;
+};
 
 enum class Target : uint8_t { cpu, interpreter };
 

@@ -1,7 +1,7 @@
 #include "tools/driver/report.h"
 
+#include "ir/support/atomic_file.h"
 #include "passes/memory/timeline.h"
-#include "tools/driver/io/files.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,9 +1,9 @@
+#include "ir/support/atomic_file.h"
 #include "ir/support/error.h"
 #include "runtime/calibrate.h"
 #include "runtime/cpu/compiler.h"
 #include "runtime/cpu/kernel_cache.h"
 #include "tools/driver/commands.h"
-#include "tools/driver/io/files.h"
 #include "tools/driver/report.h"
 #include "tools/driver/text_report.h"
 

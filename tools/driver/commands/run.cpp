@@ -1,9 +1,11 @@
+#include "ir/support/atomic_file.h"
 #include "ir/support/error.h"
 #include "tools/driver/backend.h"
 #include "tools/driver/commands.h"
 #include "tools/driver/compiled.h"
 #include "tools/driver/data.h"
 #include "tools/driver/export_weights.h"
+#include "tools/driver/io/safetensors.h"
 #include "tools/driver/model.h"
 #include "tools/driver/progress.h"
 #include "tools/driver/report.h"
@@ -65,15 +67,22 @@ void run_steps(Session& session, Backend& backend, const DriverOptions& options,
   figures.measured_peak_bytes = backend.measured_peak_bytes();
 }
 
+std::string ending(const std::string& path) { return std::filesystem::path(path).extension().string(); }
+
+// What would fail after the last step fails before the first.
+void check_files(const DriverOptions& options) {
+  if (!options.save.empty() && ending(options.save) != ".safetensors" && ending(options.save) != ".onnx")
+    user_error("--save {}: expected a name that ends in .safetensors or .onnx", options.save);
+  for (const std::string& path : {options.save, options.outputs, options.dump_weights, options.json})
+    if (!path.empty() && path != "-") check_writable(path);
+  if (!options.resume.empty()) const SafetensorsFile resumed(options.resume);
+}
+
 void save(const DriverOptions& options, const Model& model, const Session& session) {
-  const std::string& path = options.save;
-  const std::string ending = std::filesystem::path(path).extension().string();
-  if (ending == ".safetensors")
-    session.save(path);
-  else if (ending == ".onnx")
-    export_weights(options, model, session, path);
+  if (ending(options.save) == ".onnx")
+    export_weights(options, model, session, options.save);
   else
-    user_error("--save {}: expected a name that ends in .safetensors or .onnx", path);
+    session.save(options.save);
 }
 
 void print_run(const RunFigures& figures, const std::vector<KernelRow>& kernels, const DriverOptions& options) {
@@ -93,6 +102,7 @@ void print_run(const RunFigures& figures, const std::vector<KernelRow>& kernels,
 
 int run(const DriverOptions& options) {
   if (options.warmup + options.steps == 0) user_error("--steps 0 --warmup 0: there is nothing to run");
+  check_files(options);
   const std::unique_ptr<DataSource> data = open_data(options);
   const std::unique_ptr<LibraryScratch> scratch = library_scratch(options);
   CompiledStep loaded =
@@ -101,7 +111,7 @@ int run(const DriverOptions& options) {
           : compile_step(load_model(options, MissingWeights::random, data->input_shapes()), options, scratch.get());
   if (!loaded.step.plan) user_error("--stop-after {}: the step is not complete, so it cannot run", options.stop_after);
   if (!loaded.model.can_run() && options.resume.empty())
-    user_error("{} has shapes only; give --weights random:SEED or --resume FILE", options.model);
+    user_error("{} has shapes only; give --weights random:SEED or --resume FILE", loaded.model.name);
 
   const bool quiet = options.quiet || options.json == "-";
   if (!quiet) {

@@ -1,10 +1,8 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <span>
 #include <string>
-#include <string_view>
 
 namespace stepc {
 
@@ -26,29 +24,5 @@ class MappedInput {
 };
 
 std::string read_text_file(const std::string& path);
-
-// A file written beside its place and renamed when complete, so that a reader never sees half of one and a failure
-// loses nothing. Throws UserError where writing fails (no permission, full disk).
-class AtomicFile {
- public:
-  explicit AtomicFile(std::string path);
-  ~AtomicFile();  // removes what was not committed
-  AtomicFile(const AtomicFile&) = delete;
-  AtomicFile& operator=(const AtomicFile&) = delete;
-
-  void write(std::span<const std::byte> bytes);
-  void write(std::string_view text);
-  void commit();
-
- private:
-  [[noreturn]] void failed(const char* what) const;
-
-  std::string path_;
-  std::string temporary_;
-  int descriptor_ = -1;
-};
-
-void write_file_atomically(const std::string& path, std::span<const std::byte> bytes);
-void write_file_atomically(const std::string& path, std::string_view text);
 
 }  // namespace stepc

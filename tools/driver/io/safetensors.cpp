@@ -1,5 +1,6 @@
 #include "tools/driver/io/safetensors.h"
 
+#include "ir/support/atomic_file.h"
 #include "ir/support/checked.h"
 
 #include <nlohmann/json.hpp>
