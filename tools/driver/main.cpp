@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -39,7 +40,8 @@ int run_program(int argc, char** argv) {
   }
   declare_later_commands(app);
   try {
-    if (argc > 1 && argv[1][0] != '-' && app.get_subcommand_no_throw(argv[1]) == nullptr)
+    const auto named = [&](const CLI::App* command) { return command->check_name(argv[1]); };
+    if (argc > 1 && argv[1][0] != '-' && std::ranges::none_of(app.get_subcommands(nullptr), named))
       throw UsageError(fmt::format("unknown command '{}'; stepc --help lists the commands", argv[1]));
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
