@@ -219,7 +219,9 @@ void add_run_options(CLI::App& app, DriverOptions& options) {
   app.add_option("--token-dtype", options.token_dtype, "u8, u16 or u32: the file holds tokens of this type")
       ->check(CLI::IsMember({"u8", "u16", "u32"}))
       ->group(group);
-  app.add_option("--steps", options.steps, "steps to run (default 1)")->check(at_least(0, /*or_equal=*/true))->group(group);
+  app.add_option("--steps", options.steps, "steps to run (default 1)")
+      ->check(at_least(0, /*or_equal=*/true))
+      ->group(group);
   app.add_option("--warmup", options.warmup, "steps before timing starts; they train and count in the losses")
       ->check(at_least(0, /*or_equal=*/true))
       ->group(group);
