@@ -1,7 +1,7 @@
 #include "models/onnx/write.h"
 
-#include "ir/support/atomic_file.h"
 #include "ir/support/checked.h"
+#include "models/atomic_file.h"
 #include "models/onnx/element_types.h"
 
 #include <filesystem>

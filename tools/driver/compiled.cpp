@@ -1,7 +1,7 @@
 #include "tools/driver/compiled.h"
 
-#include "ir/support/atomic_file.h"
 #include "ir/support/error.h"
+#include "models/atomic_file.h"
 #include "passes/registry.h"
 #include "tools/driver/dump.h"
 #include "tools/driver/io/files.h"

@@ -3,8 +3,8 @@
 #include "ir/constant_store.h"
 #include "ir/parser.h"
 #include "ir/printer.h"
-#include "ir/support/atomic_file.h"
 #include "ir/support/error.h"
+#include "models/atomic_file.h"
 #include "passes/registry.h"
 #include "tools/driver/io/files.h"
 

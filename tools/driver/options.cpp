@@ -94,6 +94,26 @@ void expect_only(std::string_view option, std::string_view text, std::string_vie
   user_error("{} {}: expected {}", option, text, available);
 }
 
+// Options of which one value works so far, and those of later releases; none of them is in the help.
+void add_later_options(CLI::App& app) {
+  add_parsed(
+      app, "--precision",
+      [](const std::string& text) {
+        expect_only("--precision", text, "fp32", {"bf16", "fp16", "tf32"});
+      },
+      "fp32")
+      ->group("");
+  add_parsed(
+      app, "--deterministic", [](const std::string& text) { expect_only("--deterministic", text, "on", {"off"}); },
+      "on")
+      ->group("");
+  add_parsed(
+      app, "--remat", [](const std::string& text) { expect_only("--remat", text, "none", {text}); }, "none")
+      ->group("");
+  not_available(app, {"--memory-budget", "--saved-budget", "--cost", "--ledger", "--fuse-attention", "--fuse-loss",
+                      "--fuse-edges", "--device-spec", "--dump-onnx"});
+}
+
 }  // namespace
 
 int DriverOptions::thread_count() const {
@@ -174,20 +194,6 @@ void add_step_options(CLI::App& app, DriverOptions& options) {
       "off or pointwise (default)")
       ->group(group);
   add_parsed(
-      app, "--precision",
-      [](const std::string& text) {
-        expect_only("--precision", text, "fp32", {"bf16", "fp16", "tf32"});
-      },
-      "fp32")
-      ->group("");
-  add_parsed(
-      app, "--deterministic", [](const std::string& text) { expect_only("--deterministic", text, "on", {"off"}); },
-      "on")
-      ->group("");
-  add_parsed(
-      app, "--remat", [](const std::string& text) { expect_only("--remat", text, "none", {text}); }, "none")
-      ->group("");
-  add_parsed(
       app, "--target", [&](const std::string& text) { options.target = parse_target(text); },
       "cpu (default) or interpreter")
       ->group(group);
@@ -197,8 +203,7 @@ void add_step_options(CLI::App& app, DriverOptions& options) {
   app.add_option("--seed", options.seed, "seed of data order, random weights and dropout")
       ->check(at_least(0, /*or_equal=*/true))
       ->group(group);
-  not_available(app, {"--memory-budget", "--saved-budget", "--cost", "--ledger", "--fuse-attention", "--fuse-loss",
-                      "--fuse-edges", "--device-spec", "--dump-onnx"});
+  add_later_options(app);
 }
 
 void add_pass_options(CLI::App& app, DriverOptions& options) {

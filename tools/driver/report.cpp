@@ -1,6 +1,6 @@
 #include "tools/driver/report.h"
 
-#include "ir/support/atomic_file.h"
+#include "models/atomic_file.h"
 #include "passes/memory/timeline.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-#include "ir/support/atomic_file.h"
 #include "ir/support/error.h"
+#include "models/atomic_file.h"
 #include "runtime/calibrate.h"
 #include "runtime/cpu/compiler.h"
 #include "runtime/cpu/kernel_cache.h"

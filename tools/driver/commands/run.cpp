@@ -1,5 +1,5 @@
-#include "ir/support/atomic_file.h"
 #include "ir/support/error.h"
+#include "models/atomic_file.h"
 #include "tools/driver/backend.h"
 #include "tools/driver/commands.h"
 #include "tools/driver/compiled.h"

@@ -1,8 +1,8 @@
 #include "tools/driver/io/npz.h"
 
 #include "ir/half.h"
-#include "ir/support/atomic_file.h"
 #include "ir/support/checked.h"
+#include "models/atomic_file.h"
 #include "tools/driver/io/files.h"
 #include "tools/driver/io/zip.h"
 

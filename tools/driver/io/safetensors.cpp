@@ -1,7 +1,7 @@
 #include "tools/driver/io/safetensors.h"
 
-#include "ir/support/atomic_file.h"
 #include "ir/support/checked.h"
+#include "models/atomic_file.h"
 
 #include <nlohmann/json.hpp>
 

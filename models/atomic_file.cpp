@@ -1,4 +1,4 @@
-#include "ir/support/atomic_file.h"
+#include "models/atomic_file.h"
 
 #include "ir/support/error.h"
 
