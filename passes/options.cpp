@@ -1,6 +1,7 @@
 #include "passes/options.h"
 
 #include "ir/support/error.h"
+#include "ir/support/glob.h"
 
 #include <array>
 #include <charconv>
@@ -100,27 +101,6 @@ void set_optimizer_key(OptimizerOptions& options, std::string_view setting) {
              known.empty() ? "none" : known);
 }
 
-bool glob_match_one(std::string_view pattern, std::string_view text) {
-  // Greedy with one point of return: the last star.
-  size_t p = 0, t = 0, star = std::string_view::npos, resume = 0;
-  while (t < text.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      resume = t;
-    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
-      ++p;
-      ++t;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      t = ++resume;
-    } else {
-      return false;
-    }
-  }
-  while (p < pattern.size() && pattern[p] == '*') ++p;
-  return p == pattern.size();
-}
-
 }  // namespace
 
 LossKind parse_loss_kind(std::string_view text) { return parse_kind(kLossKinds, "loss", text); }
@@ -146,7 +126,7 @@ OptimizerOptions parse_optimizer(std::string_view text) {
 bool glob_match(std::string_view pattern, std::string_view text) {
   while (true) {
     const size_t comma = pattern.find(',');
-    if (glob_match_one(pattern.substr(0, comma), text)) return true;
+    if (glob_matches(pattern.substr(0, comma), text)) return true;
     if (comma == std::string_view::npos) return false;
     pattern = pattern.substr(comma + 1);
   }
