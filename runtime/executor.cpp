@@ -35,11 +35,10 @@ struct Executor::Bound {
   }
 };
 
-Executor::Executor(const Graph& graph, const Plan& plan, cpu::Program program, KernelLibrary library,
+Executor::Executor(const Graph& graph, const Plan& plan, const cpu::Program& program, const KernelLibrary& library,
                    const ExecutorOptions& options)
     : graph_(graph),
       plan_(plan),
-      library_(std::move(library)),
       pool_(options.threads),
       arena_(plan.arena_bytes, options.poison),
       persistent_(plan.persistent_bytes, false) {
@@ -47,7 +46,7 @@ Executor::Executor(const Graph& graph, const Plan& plan, cpu::Program program, K
         plan.steps.size());
   for (size_t i = 0; i < plan.steps.size(); ++i) {
     const cpu::Launch& launch = program.launches[i];
-    bound_.push_back(bind(plan.steps[i], launch, library_));
+    bound_.push_back(bind(plan.steps[i], launch, library));
     profile_.push_back({plan.steps[i].node,
                         launch.symbol.empty() ? std::string(kernel_kind_name(launch.kernel.kind)) : launch.symbol,
                         launch.kernel.kind,

@@ -23,10 +23,10 @@ struct ExecutorOptions {
 
 // Runs planned steps on the CPU. Memory is taken once, here: the arena and the persistent region, with the graph's
 // constants in it; weights, states and accumulators begin as zeros. A step takes no memory besides a library's own.
-// The graph and the plan must outlive the executor.
+// The graph, the plan and the library must outlive the executor.
 class Executor {
  public:
-  Executor(const Graph& graph, const Plan& plan, cpu::Program program, KernelLibrary library,
+  Executor(const Graph& graph, const Plan& plan, const cpu::Program& program, const KernelLibrary& library,
            const ExecutorOptions& options = {});
   ~Executor();
   Executor(const Executor&) = delete;
@@ -67,7 +67,6 @@ class Executor {
 
   const Graph& graph_;
   const Plan& plan_;
-  KernelLibrary library_;
   ThreadPool pool_;
   MemoryRegion arena_;
   MemoryRegion persistent_;

@@ -37,41 +37,35 @@ KernelFunction print_function(const Kernel& kernel) {
   return {symbol, text.str()};
 }
 
-std::string translation_unit(const std::vector<std::string>& functions) {
-  std::string text;
-  for (const std::string_view* part = cpu_device_source; part != cpu_device_source_end; ++part) text += *part;
-  text += "\nusing namespace stepc_device;\n";
-  for (const std::string& function : functions) text += "\n" + function;
-  return text;
-}
-
 Program generate(const Graph& graph, const Plan& plan) {
   Program program;
   std::set<std::string> known;
-  std::vector<std::string> unit;
-  size_t unit_bytes = 0;
-  const auto end_unit = [&] {
-    if (!unit.empty()) program.units.push_back(translation_unit(unit));
-    unit.clear();
-    unit_bytes = 0;
-  };
   const LayoutOf layouts = layouts_of(plan);
   for (const PlanStep& step : plan.steps) {
     Launch launch{describe_kernel(graph, step.node, layouts), {}};
     if (!launch.kernel.is_library()) {
       KernelFunction function = print_function(launch.kernel);
       launch.symbol = function.symbol;
-      if (known.insert(function.symbol).second) {
-        unit_bytes += function.text.size();
-        unit.push_back(std::move(function.text));
-        if (unit_bytes >= kUnitBytes) end_unit();
-      }
+      if (known.insert(function.symbol).second) program.functions.push_back(std::move(function));
     }
     program.launches.push_back(std::move(launch));
   }
-  end_unit();
-  program.functions = known.size();
   return program;
+}
+
+std::vector<std::string> translation_units(std::span<const KernelFunction> functions) {
+  std::string prologue;
+  for (const std::string_view* part = cpu_device_source; part != cpu_device_source_end; ++part) prologue += *part;
+  prologue += "\nusing namespace stepc_device;\n";
+
+  std::vector<std::string> units;
+  std::set<std::string_view> known;
+  for (const KernelFunction& function : functions) {
+    if (!known.insert(function.symbol).second) continue;
+    if (units.empty() || units.back().size() >= prologue.size() + kUnitBytes) units.push_back(prologue);
+    units.back() += "\n" + function.text;
+  }
+  return units;
 }
 
 }  // namespace cpu

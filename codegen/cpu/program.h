@@ -3,7 +3,7 @@
 #include "ir/kernel.h"
 #include "ir/plan.h"
 
-#include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,16 +15,6 @@ struct Launch {
   std::string symbol;  // of its function; empty for library kernels
 };
 
-// All launches of a plan and the C++ that carries them: one function per distinct kernel, whatever the number of
-// launches that share it.
-struct Program {
-  std::vector<Launch> launches;    // as Plan::steps
-  std::vector<std::string> units;  // translation units, complete with device functions
-  size_t functions = 0;
-};
-
-Program generate(const Graph& graph, const Plan& plan);
-
 // The function of one kernel, without the device functions. Its name is a hash of its text and of operation names, so
 // no name of a model reaches it.
 struct KernelFunction {
@@ -33,7 +23,16 @@ struct KernelFunction {
 };
 KernelFunction print_function(const Kernel& kernel);
 
-// A translation unit of these functions.
-std::string translation_unit(const std::vector<std::string>& functions);
+// All launches of a plan and the C++ that carries them: one function per distinct kernel, whatever the number of
+// launches that share it.
+struct Program {
+  std::vector<Launch> launches;           // as Plan::steps
+  std::vector<KernelFunction> functions;  // in the order of their first launches
+};
+
+Program generate(const Graph& graph, const Plan& plan);
+
+// The functions, each once, in translation units that are complete with device functions.
+std::vector<std::string> translation_units(std::span<const KernelFunction> functions);
 
 }  // namespace stepc::cpu

@@ -3,16 +3,18 @@
 namespace stepc {
 namespace {
 
-// fmod: the sign of the dividend, as in C. Otherwise the sign of the divisor, as in Python.
+// fmod: the sign of the dividend, as in C. Otherwise the sign of the divisor, as in Python, a zero's too.
 ScalarId scalar(ScalarDag& dag, const Node& node, std::span<const ScalarId> x, Dtype /*result*/) {
   const ScalarId remainder = dag.binary(ScalarOp::mod, x[0], x[1]);
   if (node.attrs.flag("fmod")) return remainder;
   const ScalarId zero = dag.literal_like(0, remainder);
   const ScalarId exact = dag.binary(ScalarOp::equal, remainder, zero);
-  const ScalarId signs_differ = dag.binary(ScalarOp::logical_xor, dag.binary(ScalarOp::less, remainder, zero),
-                                           dag.binary(ScalarOp::less, x[1], zero));
+  const ScalarId negative = dag.binary(ScalarOp::less, x[1], zero);
+  const ScalarId signs_differ =
+      dag.binary(ScalarOp::logical_xor, dag.binary(ScalarOp::less, remainder, zero), negative);
   const ScalarId moved = dag.select(signs_differ, dag.add(remainder, x[1]), remainder);
-  return dag.select(exact, remainder, moved);
+  const ScalarId signed_zero = dag.select(negative, dag.literal_like(-0.0, remainder), zero);
+  return dag.select(exact, signed_zero, moved);
 }
 
 // y = a - q · b with an integer q; da = g, db = -g · q;

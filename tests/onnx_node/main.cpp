@@ -1,5 +1,5 @@
-// onnx_node_tests DIR [LIST]: runs the cases in the folders of DIR (those that the file LIST names, one a line) on the
-// reference interpreter, prints one line for each that does not pass and a summary. Exit status 1 when any fails.
+// onnx_node_tests interpreter|cpu DIR [LIST]: runs the cases in the folders of DIR (those that the file LIST names, one
+// a line), prints one line for each and a summary. Exit status 1 when any fails.
 
 #include "tests/onnx_node/node_case.h"
 
@@ -39,16 +39,21 @@ std::string_view word(stepc::test::Outcome outcome) {
 
 int main(int argc, char** argv) {
   using namespace stepc::test;
-  if (argc < 2 || argc > 3) {
-    fmt::print(stderr, "usage: onnx_node_tests DIR [LIST]\n");
+  const std::string backend = argc > 1 ? argv[1] : "";
+  if (argc < 3 || argc > 4 || (backend != "interpreter" && backend != "cpu")) {
+    fmt::print(stderr, "usage: onnx_node_tests interpreter|cpu DIR [LIST]\n");
     return 2;
   }
-  const fs::path directory = argv[1];
+  const fs::path directory = argv[2];
+  const std::vector<std::string> names = argc == 4 ? lines_of(argv[3]) : cases_of(directory);
+  std::vector<std::string> directories;
+  for (const std::string& name : names) directories.push_back((directory / name).string());
+  const std::vector<Verdict> verdicts = run_node_cases(directories, backend == "cpu" ? run_cpu : run_interpreter);
   std::array<int, 3> counts{};
-  for (const std::string& name : argc == 3 ? lines_of(argv[2]) : cases_of(directory)) {
-    const Verdict verdict = run_node_case((directory / name).string(), run_interpreter);
-    ++counts[static_cast<size_t>(verdict.outcome)];
-    fmt::print("{} {}{}\n", word(verdict.outcome), name, verdict.detail.empty() ? "" : ": " + verdict.detail);
+  for (size_t i = 0; i < names.size(); ++i) {
+    ++counts[static_cast<size_t>(verdicts[i].outcome)];
+    fmt::print("{} {}{}\n", word(verdicts[i].outcome), names[i],
+               verdicts[i].detail.empty() ? "" : ": " + verdicts[i].detail);
   }
   fmt::print("{} passed, {} skipped, {} failed\n", counts[0], counts[1], counts[2]);
   return counts[2] == 0 ? 0 : 1;

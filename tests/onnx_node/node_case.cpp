@@ -8,6 +8,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <cmath>
+#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -87,8 +88,8 @@ std::optional<ImportedModel> import_case(const std::string& directory, const Nod
   return std::nullopt;
 }
 
-std::map<std::string, RefTensor> operands_of(const ImportedModel& model, const NodeCase& node_case) {
-  std::map<std::string, RefTensor> operands;
+Values operands_of(const ImportedModel& model, const NodeCase& node_case) {
+  Values operands;
   for (const GraphInput& input : model.graph.inputs()) {
     const auto given = node_case.inputs.find(input.name);
     if (given != node_case.inputs.end()) {
@@ -118,37 +119,65 @@ std::optional<std::string> difference(const RefTensor& got, const Tensor& expect
   return std::nullopt;
 }
 
-}  // namespace
+// A case that was imported, or why it was not.
+struct LoadedCase {
+  std::string refusal;
+  Tensors expected;
+  std::optional<ImportedModel> model;
+  Values operands;
+};
 
-std::map<std::string, RefTensor> run_interpreter(const Graph& graph, const std::map<std::string, RefTensor>& inputs) {
-  return interpret(graph, inputs, RefPrecision::f32).outputs;
+LoadedCase load_case(const std::string& directory) {
+  LoadedCase loaded;
+  try {
+    NodeCase node_case = read_case(directory);
+    loaded.model = import_case(directory, node_case, loaded.refusal);
+    if (loaded.model) loaded.operands = operands_of(*loaded.model, node_case);
+    loaded.expected = std::move(node_case.outputs);
+  } catch (const UserError& error) {
+    loaded.refusal = error.what();
+  }
+  return loaded;
 }
 
-Verdict run_node_case(const std::string& directory, const Backend& backend, Tolerance tolerance) {
-  std::string refusal;
-  std::optional<NodeCase> node_case;
-  std::optional<ImportedModel> model;
-  try {
-    node_case = read_case(directory);
-    model = import_case(directory, *node_case, refusal);
-  } catch (const UserError& error) {
-    refusal = error.what();
-  }
-  if (!model) return {Outcome::refused, refusal};
-
-  std::map<std::string, RefTensor> outputs;
-  try {
-    outputs = backend(model->graph, operands_of(*model, *node_case));
-  } catch (const std::exception& error) {
-    return {Outcome::fail, error.what()};
-  }
-  for (const auto& [name, expected] : node_case->outputs) {
-    const auto found = outputs.find(name);
-    if (found == outputs.end()) return {Outcome::fail, fmt::format("output '{}' is missing", name)};
-    if (const auto why = difference(found->second, expected, tolerance))
+Verdict judge(const RunResult& result, const Tensors& expected, Tolerance tolerance) {
+  if (!result.error.empty()) return {Outcome::fail, result.error};
+  for (const auto& [name, tensor] : expected) {
+    const auto found = result.outputs.find(name);
+    if (found == result.outputs.end()) return {Outcome::fail, fmt::format("output '{}' is missing", name)};
+    if (const auto why = difference(found->second, tensor, tolerance))
       return {Outcome::fail, fmt::format("output '{}' {}", name, *why)};
   }
   return {Outcome::pass, {}};
+}
+
+}  // namespace
+
+std::vector<RunResult> run_interpreter(std::span<const GraphRun> runs) {
+  std::vector<RunResult> results;
+  for (const GraphRun& run : runs) try {
+      results.push_back({interpret(run.graph, run.inputs, RefPrecision::f32).outputs, {}});
+    } catch (const std::exception& error) {
+      results.push_back({{}, error.what()});
+    }
+  return results;
+}
+
+std::vector<Verdict> run_node_cases(std::span<const std::string> directories, const Backend& backend,
+                                    Tolerance tolerance) {
+  std::deque<LoadedCase> cases;
+  std::vector<GraphRun> runs;
+  for (const std::string& directory : directories) {
+    const LoadedCase& loaded = cases.emplace_back(load_case(directory));
+    if (loaded.model) runs.push_back({loaded.model->graph, loaded.operands});
+  }
+  const std::vector<RunResult> results = backend(runs);
+  std::vector<Verdict> verdicts;
+  size_t ran = 0;
+  for (const LoadedCase& loaded : cases)
+    verdicts.push_back(loaded.model ? judge(results[ran++], loaded.expected, tolerance)
+                                    : Verdict{Outcome::refused, loaded.refusal});
+  return verdicts;
 }
 
 }  // namespace stepc::test

@@ -5,16 +5,29 @@
 
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
 namespace stepc::test {
 
-// Runs a graph on tensors by input name; results by output name.
-using Backend =
-    std::function<std::map<std::string, RefTensor>(const Graph&, const std::map<std::string, RefTensor>& inputs)>;
+using Values = std::map<std::string, RefTensor>;
 
-std::map<std::string, RefTensor> run_interpreter(const Graph& graph, const std::map<std::string, RefTensor>& inputs);
+struct GraphRun {
+  const Graph& graph;
+  const Values& inputs;
+};
+struct RunResult {
+  Values outputs;
+  std::string error;  // why there are none
+};
+
+// Runs graphs, all of them at once so that what they need can be compiled together; one result for each.
+using Backend = std::function<std::vector<RunResult>(std::span<const GraphRun>)>;
+
+std::vector<RunResult> run_interpreter(std::span<const GraphRun> runs);
+// The default pipeline without its training passes, then the CPU's kernels.
+std::vector<RunResult> run_cpu(std::span<const GraphRun> runs);
 
 struct Tolerance {
   double absolute = 1e-7;
@@ -32,12 +45,13 @@ struct Verdict {
   std::string detail;  // why it is not a pass
 };
 
-// One case of ONNX's node tests: DIR/model.onnx and DIR/test_data_set_0/{input,output}_N.pb, serialised TensorProtos,
-// N the position in graph.input and graph.output. Imports the model, feeds the inputs, and compares every output: dtype
-// and shape exactly, elements by |a - b| <= absolute + relative · |b|, NaN equal to NaN.
+// Cases of ONNX's node tests, each a directory DIR: DIR/model.onnx and DIR/test_data_set_0/{input,output}_N.pb,
+// serialised TensorProtos, N the position in graph.input and graph.output. Imports the model, feeds the inputs, and
+// compares every output: dtype and shape exactly, elements by |a - b| <= absolute + relative · |b|, NaN equal to NaN.
 //
 // In these models even the operands that decide shapes are graph inputs. So when a model cannot be imported as it is,
 // it is imported once more with such inputs (integers, booleans, single numbers) bound to their values.
-Verdict run_node_case(const std::string& directory, const Backend& backend, Tolerance tolerance = {});
+std::vector<Verdict> run_node_cases(std::span<const std::string> directories, const Backend& backend,
+                                    Tolerance tolerance = {});
 
 }  // namespace stepc::test

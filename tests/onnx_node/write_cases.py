@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""write_cases.py OUT [NODE_TESTS]: writes the cases of old_forms.py to OUT/old_forms, and copies the cases named in
-selection.txt from NODE_TESTS (a folder of ONNX's node tests) to OUT/suite. Needs onnx 1.23 and numpy. Writes the same bytes
-each time."""
+"""write_cases.py OUT [SUITE]: writes the cases of old_forms.py to OUT/old_forms, and copies the cases named in selection.txt
+from SUITE (a folder that check_suite.py wrote) to OUT/suite. Needs onnx 1.23 and numpy. Writes the same bytes each time."""
 
 import pathlib
 import shutil

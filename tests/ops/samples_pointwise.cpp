@@ -123,7 +123,7 @@ void binary_samples(std::vector<Sample>& samples) {
   edge(Op::minimum, {1, kNan, 1, -kInf}, {2, 1, kNan, 0}, {1, kNan, kNan, -kInf});
   edge(Op::pow, {-2, -2, 0, 0, 2}, {3, 2, 0, 2, -1}, {-8, 4, 1, 0, 0.5});
   edge(Op::div, {1, -1, 0}, {0, 0, 0}, {kInf, -kInf, kNan});
-  edge(Op::mod, {5.5, -5.5, 5.5, -5.5, -6}, {3, 3, -3, -3, 3}, {2.5, 0.5, -0.5, -2.5, -0.0});
+  edge(Op::mod, {5.5, -5.5, 5.5, -5.5, -6}, {3, 3, -3, -3, 3}, {2.5, 0.5, -0.5, -2.5, 0});
 }
 
 void integer_samples(std::vector<Sample>& samples) {

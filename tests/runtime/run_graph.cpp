@@ -39,16 +39,24 @@ Plan plain_plan(const Graph& graph) {
   return plan;
 }
 
-Tensors run_on_cpu(const Graph& graph, const Plan& plan, const Tensors& inputs, int threads) {
-  const cpu::Program program = cpu::generate(graph, plan);
-  KernelLibrary library(program.units,
-                        {.threads = 2, .folder = std::filesystem::temp_directory_path() / "stepc-tests"});
-  Executor executor(graph, plan, program, std::move(library), {.threads = threads, .poison = true});
+KernelLibrary test_kernels(std::span<const cpu::KernelFunction> functions) {
+  return {cpu::translation_units(functions),
+          {.threads = 2, .folder = std::filesystem::temp_directory_path() / "stepc-tests"}};
+}
+
+Tensors run_program(const Graph& graph, const Plan& plan, const cpu::Program& program, const KernelLibrary& library,
+                    const Tensors& inputs, int threads) {
+  Executor executor(graph, plan, program, library, {.threads = threads, .poison = true});
   for (const auto& [name, tensor] : inputs) executor.set_input(name, tensor.view());
   executor.run_step();
   Tensors outputs;
   for (const GraphOutput& output : graph.outputs()) outputs.emplace(output.name, executor.output(output.name));
   return outputs;
+}
+
+Tensors run_on_cpu(const Graph& graph, const Plan& plan, const Tensors& inputs, int threads) {
+  const cpu::Program program = cpu::generate(graph, plan);
+  return run_program(graph, plan, program, test_kernels(program.functions), inputs, threads);
 }
 
 Tensors run_on_cpu(const Graph& graph, const Tensors& inputs, int threads) {

@@ -1,11 +1,14 @@
 #pragma once
 
+#include "codegen/cpu/program.h"
 #include "ir/graph.h"
 #include "ir/plan.h"
 #include "ir/ref_tensor.h"
 #include "ir/tensor.h"
+#include "runtime/cpu/kernel_library.h"
 
 #include <map>
+#include <span>
 #include <string>
 
 namespace stepc::test {
@@ -15,7 +18,13 @@ using Tensors = std::map<std::string, Tensor>;
 // Every block in a place of its own, in list order.
 Plan plain_plan(const Graph& graph);
 
-// Generates, compiles and runs all of a graph; its outputs. Kernels come from a cache in the build tree.
+// Compiled kernels, from a cache of the tests' own.
+KernelLibrary test_kernels(std::span<const cpu::KernelFunction> functions);
+
+// Runs a program once, on a poisoned arena; the graph's outputs.
+Tensors run_program(const Graph& graph, const Plan& plan, const cpu::Program& program, const KernelLibrary& library,
+                    const Tensors& inputs, int threads = 2);
+// The same, generated and compiled too.
 Tensors run_on_cpu(const Graph& graph, const Tensors& inputs, int threads = 2);
 Tensors run_on_cpu(const Graph& graph, const Plan& plan, const Tensors& inputs, int threads);
 

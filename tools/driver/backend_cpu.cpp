@@ -64,8 +64,9 @@ class CpuBackend : public Backend {
  public:
   CpuBackend(const Step& step, CpuKernels kernels, const DriverOptions& options)
       : step_(step),
-        rows_(make_rows(step, kernels.program)),
-        executor_(step.graph, *step.plan, std::move(kernels.program), std::move(kernels.library),
+        kernels_(std::move(kernels)),
+        rows_(make_rows(step, kernels_.program)),
+        executor_(step.graph, *step.plan, kernels_.program, kernels_.library,
                   {.threads = options.thread_count(), .poison = options.verbose}) {}
 
   void set_persistent(std::string_view name, const TensorView& value) override { executor_.set_input(name, value); }
@@ -110,6 +111,7 @@ class CpuBackend : public Backend {
   }
 
   const Step& step_;
+  CpuKernels kernels_;
   Rows rows_;
   Executor executor_;
 };
@@ -118,7 +120,7 @@ class CpuBackend : public Backend {
 
 CpuKernels compile_kernels(const Step& step, const DriverOptions& options) {
   cpu::Program program = cpu::generate(step.graph, *step.plan);
-  KernelLibrary library(program.units, {.threads = options.thread_count(), .folder = {}});
+  KernelLibrary library(cpu::translation_units(program.functions), {.threads = options.thread_count(), .folder = {}});
   return {std::move(program), std::move(library)};
 }
 

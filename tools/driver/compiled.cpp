@@ -98,8 +98,9 @@ void write_compiled(const std::string& folder, const Report& report, const cpu::
   write_json(folder + "/report.json", report_json(report));
   if (program != nullptr) {
     make_folder(folder + "/kernels");
-    for (size_t i = 0; i < program->units.size(); ++i)
-      write_file_atomically(fmt::format("{}/kernels/unit{:02}.cpp", folder, i), program->units[i]);
+    const std::vector<std::string> units = cpu::translation_units(program->functions);
+    for (size_t i = 0; i < units.size(); ++i)
+      write_file_atomically(fmt::format("{}/kernels/unit{:02}.cpp", folder, i), units[i]);
   }
   if (report.model.can_run()) write_initial_weights(folder + "/weights.safetensors", report.model, report.step->graph);
 }

@@ -43,7 +43,7 @@ int run(const DriverOptions& options) {
   fmt::print("\nsaved for the backward\n{}", saved_table(step.saved, options.verbose ? step.saved.saved.size() : 20));
   if (kernels)
     fmt::print("\n{} launches of {} distinct generated kernels in {} translation units ({} from the cache), {}\n",
-               kernels->program.launches.size(), kernels->program.functions, kernels->program.units.size(),
+               kernels->program.launches.size(), kernels->program.functions.size(), kernels->library.unit_count(),
                kernels->library.cache_hits(), format_us(static_cast<double>(kernels->library.compile_us())));
   return 0;
 }
