@@ -1,15 +1,17 @@
 // schedule: puts the nodes into the order of execution, for a low peak of live memory.
 //
 // List scheduling over the graph's dependences: of the nodes that are ready, one that frees at least as many arena
-// bytes as it takes runs at once; otherwise the first in the present order does. So an optimizer update follows its
-// gradient, which is thereby freed, and nothing large is made before its turn. The present order (forward, then
-// backward as autodiff swept it) is kept where that peaks lower. Where a state's new value is made after reads of the
-// old one in the present order, those reads stay before it, so that it may be written in place. Where the graph
-// accumulates, phase optimizer comes last. O(n log n) in nodes and operands.
+// bytes as it takes, or takes next to nothing, runs at once; otherwise the first in the present order does. So an
+// optimizer update follows its gradient, which is thereby freed, and nothing large is made before its turn. What takes
+// next to nothing must not be late: every update waits for the step's bias corrections, two scalars. The present order
+// (forward, then backward as autodiff swept it) is kept where that peaks lower. Where a state's new value is made after
+// reads of the old one in the present order, those reads stay before it, so that it may be written in place. Where the
+// graph accumulates, phase optimizer comes last. O(n log n) in nodes and operands.
 
 #include "ir/layout.h"
 #include "ir/op_def.h"
 #include "ir/support/error.h"
+#include "passes/memory/arena.h"
 #include "passes/memory/liveness.h"
 #include "passes/pass.h"
 
@@ -123,9 +125,11 @@ class ListScheduler {
     return bytes;
   }
 
+  bool costs_nothing(int32_t i) const { return taken_minus_freed(i) <= kArenaAlignment; }
+
   void make_ready(int32_t i) {
     ready_.insert(i);
-    if (taken_minus_freed(i) <= 0) frees_.insert(i);
+    if (costs_nothing(i)) frees_.insert(i);
   }
 
   int32_t pick() {
@@ -150,7 +154,7 @@ class ListScheduler {
   void last_reader_may_free(ValueId block) {
     for (const Use& use : graph_.value(block).uses) {
       const int32_t reader = position_[index(use.node)];
-      if (ready_.contains(reader) && taken_minus_freed(reader) <= 0) frees_.insert(reader);
+      if (ready_.contains(reader) && costs_nothing(reader)) frees_.insert(reader);
     }
   }
 
@@ -164,7 +168,7 @@ class ListScheduler {
   std::vector<int32_t> reads_left_;
   int64_t micro_step_left_ = 0;
   std::set<int32_t> ready_;
-  std::set<int32_t> frees_;  // the ready ones that do not raise the live bytes
+  std::set<int32_t> frees_;  // the ready ones that cost nothing
 };
 
 int64_t peak_of(const Graph& graph, const Layouts& layouts, std::span<const NodeId> order) {
