@@ -19,8 +19,11 @@ std::vector<Type> infer(const InferArgs& args) {
           {statistics_dtype(args.in(0).dtype), {attention.batch, attention.heads, attention.queries}}};
 }
 
-// attention_backward, which never stores the scores. A gradient of the mask has their size, and one of lse is rare:
-// both come from primitives (attention_gradients has the formulas).
+// With P = exp(s − lse) and Δ = Σ_d do·o: dv = Pᵀ·do, ds = P∘(do·vᵀ − Δ), dq = scale·ds·k, dk = scale·dsᵀ·q, dmask =
+// ds.
+//
+// By attention_backward, which never stores the scores. A gradient of the mask has their size, and one of lse is rare:
+// both come from primitives (attention_gradients).
 void vjp(VjpArgs& args) {
   Builder& b = args.b;
   const ValueId d_o = args.grad(0).valid() ? args.grad(0) : b.zeros_like(args.out(0));

@@ -23,7 +23,7 @@ std::vector<Type> infer(const InferArgs& args) {
   return {{x.dtype, conv.output_shape()}};
 }
 
-// dx and dw have operations of their own; dbias sums dy over the batch and the spatial dims.
+// dx = conv_backward_input(dy, w), dw = conv_backward_weight(x, dy), dbias = Σ dy over the batch and the spatial dims.
 void vjp(VjpArgs& args) {
   Builder& b = args.b;
   const ValueId dy = args.grad();

@@ -19,7 +19,7 @@ std::vector<Type> infer(const InferArgs& args) {
   return {{dy.dtype, x}};
 }
 
-// dx is linear in dy and in w: the gradients are conv(g, w) and the weight gradient of conv at x = g.
+// dx is linear in dy and in w: ddy = conv(g, w), dw = conv_backward_weight(g, dy)
 void vjp(VjpArgs& args) {
   Attrs attrs;
   for (const auto& [key, value] : args.node().attrs)

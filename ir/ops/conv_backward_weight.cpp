@@ -19,7 +19,7 @@ std::vector<Type> infer(const InferArgs& args) {
   return {{x.dtype, w}};
 }
 
-// dw is linear in x and in dy: the gradients are the input gradient of conv at w = g, and conv(x, g).
+// dw is linear in x and in dy: dx = conv_backward_input(dy, g), ddy = conv(x, g)
 void vjp(VjpArgs& args) {
   Attrs attrs;
   for (const auto& [key, value] : args.node().attrs)

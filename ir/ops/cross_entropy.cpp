@@ -86,7 +86,7 @@ ValueId count_of(Builder& b, ValueId counted, Dtype dtype) {
 }
 
 // With p = exp(x − lse), q the smoothed target ((1 − s)·[c = t] + s/C) and w the gradient of l:
-//   dx = w·((1 + 2·z_loss·lse)·p − q) where the label counts, else 0; a gradient of lse adds dlse·p.
+// dx = w·((1 + 2·z_loss·lse)·p − q) where the label counts, else 0; a gradient of lse adds dlse·p.
 void vjp(VjpArgs& args) {
   if (!args.needs(0)) return;
   Builder& b = args.b;

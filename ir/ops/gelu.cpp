@@ -34,7 +34,7 @@ ScalarId scalar(ScalarDag& dag, const Node& node, std::span<const ScalarId> oper
   return dag.mul(dag.mul(x, number(0.5)), dag.add(number(1), bell));
 }
 
-// dx = g · (Φ(x) + x · φ(x)), Φ = (1 + erf(x/√2)) / 2, φ = exp(-x²/2) / √(2π)
+// Φ(x) + x · φ(x), Φ = (1 + erf(x/√2)) / 2, φ = exp(-x²/2) / √(2π)
 ValueId exact_slope(Builder& b, ValueId x) {
   const ValueId erf = b.unary(Op::erf, b.mul(x, 1 / std::numbers::sqrt2));
   const ValueId cdf = b.mul(b.add(erf, 1), 0.5);
@@ -43,7 +43,7 @@ ValueId exact_slope(Builder& b, ValueId x) {
   return b.add(cdf, b.mul(x, pdf));
 }
 
-// dx = g · ((1 + t)/2 + x/2 · (1 - t²) · √(2/π) · (1 + 3 · 0.044715 x²)), t = tanh(√(2/π) · (x + 0.044715 x³))
+// (1 + t)/2 + x/2 · (1 - t²) · √(2/π) · (1 + 3 · 0.044715 x²), t = tanh(√(2/π) · (x + 0.044715 x³))
 ValueId tanh_slope(Builder& b, ValueId x) {
   const ValueId square = b.mul(x, x);
   const ValueId inner = b.mul(b.add(x, b.mul(b.mul(square, x), kCubic)), kSqrt2OverPi);
@@ -54,6 +54,7 @@ ValueId tanh_slope(Builder& b, ValueId x) {
   return b.add(left, b.mul(b.mul(b.mul(x, 0.5), tanh_slope), inner_slope));
 }
 
+// y = x · Φ(x); dx = g · (Φ(x) + x · φ(x)), and with the tanh in the place of Φ likewise
 void vjp(VjpArgs& v) {
   const ValueId x = v.in(0);
   v.set(0, v.b.mul(v.grad(), is_tanh(v.node()) ? tanh_slope(v.b, x) : exact_slope(v.b, x)));

@@ -11,7 +11,7 @@ namespace {
 
 std::vector<Type> infer(const InferArgs& args) { return infer_norm(args, 2); }
 
-// With g = dy·scale:  dx = rstd·(g − mean(g) − x̂·mean(g·x̂)),  dscale = Σ dy·x̂,  dbias = Σ dy.
+// rstd·(g − mean(g) − x̂·mean(g·x̂)), g = dy·scale
 ValueId gradient_through_y(VjpArgs& args, ValueId x_hat, ValueId dy) {
   Builder& b = args.b;
   const size_t axis = axis_of(args.node());
@@ -33,6 +33,7 @@ ValueId gradient_of_x(VjpArgs& args, ValueId x_hat, ValueId dy) {
   return dx;
 }
 
+// With g = dy·scale: dx = rstd·(g − mean(g) − x̂·mean(g·x̂)), dscale = Σ dy·x̂, dbias = Σ dy.
 void vjp(VjpArgs& args) {
   Builder& b = args.b;
   const ValueId dy = args.grad(0).valid() ? to_statistics(b, args.grad(0)) : kNoValue;

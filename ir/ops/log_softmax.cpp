@@ -15,7 +15,7 @@ std::vector<Type> infer(const InferArgs& args) {
   return {args.in(0)};
 }
 
-// dx = dy − exp(y) · Σ dy
+// y = x − log Σ exp(x); dx = dy − exp(y) · Σ dy
 void vjp(VjpArgs& args) {
   Builder& b = args.b;
   const ValueId dy = to_statistics(b, args.grad());

@@ -4,8 +4,7 @@
 namespace stepc {
 namespace {
 
-// y = x^e; dx = g · e · x^(e-1); by multiplication where e is the constant 2 or 3;
-// as in PyTorch, 0 where e = 0
+// By multiplication where e is the constant 2 or 3; as in PyTorch, 0 where e = 0
 ValueId base_gradient(VjpArgs& v) {
   const ValueId x = v.in(0);
   const ValueId e = v.in(1);
@@ -19,7 +18,7 @@ ValueId base_gradient(VjpArgs& v) {
   return v.b.mul(v.grad(), v.b.select(v.b.binary(Op::equal, e, zero), zero, v.b.mul(e, power)));
 }
 
-// de = g · y · log(x), 0 where x = 0 and e >= 0
+// 0 where x = 0 and e >= 0
 ValueId exponent_gradient(VjpArgs& v) {
   const ValueId zero = v.b.scalar_like(0, v.in(0));
   const ValueId vanishes =
@@ -28,6 +27,7 @@ ValueId exponent_gradient(VjpArgs& v) {
   return v.b.mul(v.grad(), v.b.select(vanishes, zero, slope));
 }
 
+// y = x^e; dx = g · e · x^(e-1), de = g · y · log(x)
 void vjp(VjpArgs& v) {
   const bool constant_result = uniform_constant(v.graph(), v.in(1)) == 0;
   if (v.needs(0) && !constant_result) set_summed(v, 0, base_gradient(v));

@@ -7,6 +7,8 @@ namespace stepc {
 namespace {
 
 // y = max x; NaN where any element is NaN. An empty maximum is the lowest value of the dtype (-∞ for floats).
+
+// Over one axis dx = dy at the index of the maximum; over several the elements that equal it share dy evenly.
 void vjp(VjpArgs& args) { extremum_vjp(args, Op::arg_max); }
 
 void eval(const EvalArgs& args) {

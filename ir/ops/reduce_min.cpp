@@ -7,6 +7,8 @@ namespace stepc {
 namespace {
 
 // y = min x; NaN where any element is NaN. An empty minimum is the highest value of the dtype (+∞ for floats).
+
+// Over one axis dx = dy at the index of the minimum; over several the elements that equal it share dy evenly.
 void vjp(VjpArgs& args) { extremum_vjp(args, Op::arg_min); }
 
 void eval(const EvalArgs& args) {

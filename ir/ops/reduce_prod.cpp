@@ -4,9 +4,10 @@ namespace stepc {
 
 namespace {
 
-// y = Π x. The derivative by x_i is the product of the others. With p the product of the nonzero elements and z the
-// number of zeros: p / x_i where nothing is zero, p where x_i is the only zero, else 0. Without a division by zero:
-// dx_i = dy · p / (x_i == 0 ? 1 : x_i) where z == [x_i == 0], else 0.
+// y = Π x; dx_i = dy · the product of the others
+//
+// With p the product of the nonzero elements and z the number of zeros that is p / x_i where nothing is zero, p where
+// x_i is the only zero, else 0. Without a division by zero: p / (x_i == 0 ? 1 : x_i) where z == [x_i == 0], else 0.
 void vjp(VjpArgs& args) {
   Builder& b = args.b;
   const ValueId x = args.in(0);

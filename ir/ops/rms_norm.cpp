@@ -11,7 +11,7 @@ namespace {
 
 std::vector<Type> infer(const InferArgs& args) { return infer_norm(args, 1); }
 
-// With g = dy·scale:  dx = rstd·(g − x̂·mean(g·x̂)),  dscale = Σ dy·x̂.
+// rstd·(g − x̂·mean(g·x̂)), g = dy·scale
 ValueId gradient_through_y(VjpArgs& args, ValueId x_hat, ValueId dy) {
   Builder& b = args.b;
   const ValueId g = args.has(1) ? b.mul(dy, to_statistics(b, args.in(1))) : dy;
@@ -29,6 +29,7 @@ ValueId gradient_of_x(VjpArgs& args, ValueId x_hat, ValueId dy) {
   return b.sub(dx, b.mul(b.mul(b.mul(args.grad(1), per_element), b.mul(rstd, rstd)), x_hat));
 }
 
+// With g = dy·scale: dx = rstd·(g − x̂·mean(g·x̂)), dscale = Σ dy·x̂.
 void vjp(VjpArgs& args) {
   Builder& b = args.b;
   const ValueId dy = args.grad(0).valid() ? to_statistics(b, args.grad(0)) : kNoValue;

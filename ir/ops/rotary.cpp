@@ -75,8 +75,8 @@ ValueId join_pairs(Builder& b, const Attrs& attrs, ValueId first, ValueId second
   return b.concat({joined, b.slice_axis(x, last, rotary_dim, shape[last] - rotary_dim)}, last);
 }
 
-// A rotation's inverse is its transpose, the rotation by the negative angle: dx = rotary(dy, cos, −sin).
-// dcos = Σ dy1·x1 + dy2·x2,  dsin = Σ dy2·x1 − dy1·x2 over the pairs, summed to the shapes of cos and sin.
+// The transpose of a rotation is the rotation by the negative angle: dx = rotary(dy, cos, −sin);
+// dcos = Σ dy1·x1 + dy2·x2, dsin = Σ dy2·x1 − dy1·x2, summed to the shapes of cos and sin.
 void vjp(VjpArgs& args) {
   Builder& b = args.b;
   const Attrs& attrs = args.node().attrs;

@@ -8,7 +8,7 @@ ScalarId scalar(ScalarDag& dag, const Node& /*node*/, std::span<const ScalarId> 
   return dag.mul(x[0], dag.unary(ScalarOp::sigmoid, x[0]));
 }
 
-// dx = g · σ(x) · (1 + x · (1 - σ(x)))
+// y = x · σ(x); dx = g · σ(x) · (1 + x · (1 - σ(x)))
 void vjp(VjpArgs& v) {
   const ValueId x = v.in(0);
   const ValueId one = v.b.scalar_like(1, x);

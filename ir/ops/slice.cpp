@@ -24,8 +24,9 @@ std::vector<Type> infer(const InferArgs& args) {
   return {Type{args.in(0).dtype, Shape(sizes)}};
 }
 
-// dx = g put back at starts + k·steps, zero elsewhere. Axes with negative steps are reversed first, so that one pad
-// with `interior` elements between those of g does it.
+// dx = g put back at starts + k·steps, zero elsewhere
+//
+// Axes with negative steps are reversed first, so that one pad with `interior` elements between those of g does it.
 void vjp(VjpArgs& v) {
   const Shape shape = v.b.shape(v.in(0));
   Dims starts = v.node().attrs.integers("starts");

@@ -17,7 +17,7 @@ std::vector<Type> infer(const InferArgs& args) {
   return {args.in(0)};
 }
 
-// dx = y · (dy − Σ dy·y). A dead row with y = 0 gets 0.
+// y = exp(x) / Σ exp(x); dx = y · (dy − Σ dy·y). A dead row with y = 0 gets 0.
 void vjp(VjpArgs& args) {
   Builder& b = args.b;
   const ValueId y = to_statistics(b, args.out(0));

@@ -16,7 +16,7 @@ ScalarId scalar(ScalarDag& dag, const Node& /*node*/, std::span<const ScalarId> 
   return dag.add(dag.binary(ScalarOp::maximum, x, zero), log1p);
 }
 
-// dx = g · σ(x)
+// y = log(1 + exp(x)); dx = g · σ(x)
 void vjp(VjpArgs& v) { v.set(0, v.b.mul(v.grad(), v.b.unary(Op::sigmoid, v.in(0)))); }
 
 }  // namespace

@@ -84,6 +84,23 @@ class ChecksTest(unittest.TestCase):
         files = {f"{folder}/README.md": "role\n" for folder in ("ir", "passes", "codegen", "models", "tests", "tools")}
         self.assertEqual(self.findings("check_readmes", files), ["runtime/README.md is missing"])
 
+    def test_vjps(self):
+        files = {
+            "ir/ops.def": "OP(exp)\nOP(floor)\nOP(iota)\nOP(sub)\n",
+            "ir/ops/exp.cpp": "// y = exp(x);\n// dx = g · y\n//\n// Why.\nvoid vjp(VjpArgs& v) {\n}\n    .vjp = vjp,\n",
+            "ir/ops/floor.cpp": "    .vjp = vjp_zero,\n",
+            "ir/ops/iota.cpp": "",
+            "ir/ops/sub.cpp": "// elsewhere\n\nvoid vjp(VjpArgs& v) {\n}\n    .vjp = vjp,\n",
+        }
+        self.assertEqual(self.findings("check_vjps", files), ["ir/ops/sub.cpp: the VJP has no formula above it"])
+        files["ir/ops/sub.cpp"] = "// y = a - b; da = g, db = -g\nvoid vjp(VjpArgs& v) {\n}\n    .vjp = vjp,\n"
+        self.findings("check_vjps", files)
+        listed = subprocess.run([sys.executable, "tools/checks/check_vjps.py", "--list"], cwd=self.root, check=True,
+                                capture_output=True, text=True).stdout
+        self.assertEqual([line.split(maxsplit=1) for line in listed.splitlines()], [
+            ["exp", "y = exp(x); dx = g · y"], ["floor", "0 wherever the derivative exists"],
+            ["sub", "y = a - b; da = g, db = -g"], ["none:", "iota"]])
+
     def test_paths(self):
         machine, host = "/" + "work/x", "py" + "pi.org"
         found = self.findings("check_paths", {"docs/a.md": f"see {machine}\n", "docs/b.md": f"from {host}\nframe/work/x\n"})
