@@ -56,6 +56,7 @@ SystemCompiler::SystemCompiler() {
     const ProcessResult result = run_process(version);
     if (!result.started || result.exit_status != 0) continue;
     command_ = candidate;
+    version_ = result.output.substr(0, result.output.find('\n'));
     identity_ =
         fmt::format("{}\n{}\n{}\n{}", fmt::join(candidate, " "), result.output, fmt::join(kFlags, " "), processor());
     return;

@@ -14,6 +14,7 @@ class SystemCompiler {
   // Everything besides the source that decides the code: command, version, flags, and the processor (-march=native).
   const std::string& identity() const { return identity_; }
   std::string command_text() const;
+  const std::string& version() const { return version_; }  // the first line of what --version prints
   // Compiles one translation unit into a shared object. Throws UserError for a compiler or machine that fails, an
   // InternalError for source it refuses.
   void compile(const std::filesystem::path& source, const std::filesystem::path& shared_object) const;
@@ -22,6 +23,7 @@ class SystemCompiler {
   std::vector<std::string> command_line(const std::string& source, const std::string& shared_object) const;
 
   std::vector<std::string> command_;
+  std::string version_;
   std::string identity_;
 };
 

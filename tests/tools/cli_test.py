@@ -15,9 +15,10 @@ PLAN = ["compile", "--plan-only", *TINY]
 
 WRONG_USAGE = [
     (["bogus"], "unknown command 'bogus'"),
+    ([], "name a command"),
     (["run"], "name a model"),
     (["sweep", "x"], "not available yet"),
-    ([*RUN, "--bogus"], "--bogus"),
+    ([*RUN, "--bogus"], "--bogus; stepc run --help"),
     ([*RUN, "--memory-budget", "80%"], "not available yet"),
     ([*RUN, "--precision", "bf16"], "not available yet"),
     (["run", "--family", "llama", "--target", "cuda"], "not available yet"),
@@ -96,6 +97,11 @@ class CommandLineTest(unittest.TestCase):
     def test_bad_input(self):
         self.refused(1, BAD_INPUT)
         self.assertEqual(sorted(path.name for path in self.folder.iterdir()), sorted(FILES), "files were left behind")
+
+    def test_a_compiled_step_takes_no_options_that_would_change_it(self):
+        self.assertEqual(self.stepc(*PLAN, "--dim", "batch=2", "-q", "-o", "compiled").stderr, "")
+        self.refused(2, [(["run", "compiled", "--lr", "1"], "--lr: the step in compiled is compiled already"),
+                         (["run", "compiled", "--dim", "batch=4"], "--dim: the step")])
 
     def test_devices_are_written_to(self):
         self.assertEqual(self.stepc(*RUN, "-q", "--json", "/dev/null").returncode, 0)

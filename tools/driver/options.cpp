@@ -114,6 +114,25 @@ void add_later_options(CLI::App& app) {
                       "--fuse-edges", "--device-spec", "--dump-onnx"});
 }
 
+void add_loss_options(CLI::App& app, TrainOptions& train, const std::string& group) {
+  add_parsed(
+      app, "--loss", [&](const std::string& text) { train.loss.kind = parse_loss_kind(text); },
+      "cross-entropy, mse, mean, sum, mean-square or output (default: as the outputs suggest)")
+      ->type_name("KIND")
+      ->group(group);
+  app.add_option("--logits", train.loss.logits, "the output that the loss is taken of")
+      ->type_name("NAME")
+      ->group(group);
+  app.add_option("--labels", train.loss.labels, "the input that holds the labels")->type_name("NAME")->group(group);
+  app.add_flag("--shift", train.loss.shift, "position t predicts label t+1")->group(group);
+  app.add_option("--ignore-index", train.loss.ignore_index, "label that does not count (default -100)")
+      ->type_name("N")
+      ->group(group);
+  app.add_option("--grad-inputs", train.grad_inputs, "float inputs to differentiate too")
+      ->type_name("GLOB")
+      ->group(group);
+}
+
 }  // namespace
 
 int DriverOptions::thread_count() const {
@@ -130,22 +149,29 @@ TrainOptions DriverOptions::train_options() const {
 void add_model_options(CLI::App& app, DriverOptions& options) {
   add_parsed(
       app, "--dim", [&](const std::string& text) { add_dim(options, text); },
-      "NAME=N: binds a symbolic dimension (repeatable); N: width of a zoo model")
+      "binds a symbolic dimension (repeatable); a number alone is the width of a zoo model")
+      ->type_name("NAME=N")
       ->trigger_on_parse();
-  app.add_option("--trainable", options.trainable, "globs over initializer names to train; all others are frozen");
-  app.add_option("--frozen", options.frozen, "globs over initializer names not to train");
+  app.add_option("--trainable", options.trainable, "initializers to train, as globs a*,b*; all others are frozen")
+      ->type_name("GLOBS");
+  app.add_option("--frozen", options.frozen, "initializers not to train")->type_name("GLOBS");
 
   ZooOverrides& zoo = options.zoo;
   const std::string group = "Zoo models";
-  app.add_option("--family", zoo.family, "gpt2, llama, bert, vit or moe")->group(group);
-  app.add_option("--layers", zoo.layers, "layers")->group(group);
-  app.add_option("--heads", zoo.heads, "attention heads")->group(group);
-  app.add_option("--kv-heads", zoo.kv_heads, "key and value heads")->group(group);
-  app.add_option("--ffn", zoo.ffn, "width of the feed-forward layer")->group(group);
-  app.add_option("--vocab", zoo.vocab, "vocabulary size")->group(group);
-  app.add_option("--seq", zoo.seq, "sequence length")->group(group);
-  app.add_option("--experts", zoo.experts, "experts per layer (moe)")->group(group);
-  app.add_option("--top-k", zoo.top_k, "experts per token (moe)")->group(group);
+  const auto add_size = [&](const std::string& name, std::optional<int64_t>& size, const std::string& help) {
+    app.add_option(name, size, help)->type_name("N")->group(group);
+  };
+  app.add_option("--family", zoo.family, "gpt2, llama, bert, vit or moe: a small model whose sizes the options set")
+      ->type_name("NAME")
+      ->group(group);
+  add_size("--layers", zoo.layers, "layers");
+  add_size("--heads", zoo.heads, "attention heads");
+  add_size("--kv-heads", zoo.kv_heads, "key and value heads");
+  add_size("--ffn", zoo.ffn, "width of the feed-forward layer");
+  add_size("--vocab", zoo.vocab, "vocabulary size");
+  add_size("--seq", zoo.seq, "sequence length");
+  add_size("--experts", zoo.experts, "experts per layer (moe)");
+  add_size("--top-k", zoo.top_k, "experts per token (moe)");
   app.add_flag_callback(
          "--tied", [&zoo] { zoo.tied = true; }, "share the embedding with the head")
       ->group(group);
@@ -153,93 +179,115 @@ void add_model_options(CLI::App& app, DriverOptions& options) {
          "--untied", [&zoo] { zoo.tied = false; }, "a head of its own")
       ->group(group);
   app.add_flag("--blocks-only", zoo.blocks_only, "without embedding and head")->group(group);
-  app.add_option("--weights", options.weights, "none, random or random:SEED")->group(group);
+  app.add_option("--weights", options.weights, "none, random or random:SEED, for a model without weights of its own")
+      ->type_name("KIND")
+      ->group(group);
 }
 
 void add_step_options(CLI::App& app, DriverOptions& options) {
-  TrainOptions& train = options.train;
   const std::string group = "Training step";
+  add_loss_options(app, options.train, group);
   add_parsed(
-      app, "--loss", [&](const std::string& text) { train.loss.kind = parse_loss_kind(text); },
-      "cross-entropy, mse, mean, sum, mean-square or output (default: as the outputs suggest)")
-      ->group(group);
-  app.add_option("--logits", train.loss.logits, "the output that the loss is taken of")->group(group);
-  app.add_option("--labels", train.loss.labels, "the input that holds the labels")->group(group);
-  app.add_flag("--shift", train.loss.shift, "position t predicts label t+1")->group(group);
-  app.add_option("--ignore-index", train.loss.ignore_index, "label that does not count (default -100)")->group(group);
-  app.add_option("--grad-inputs", train.grad_inputs, "glob over float inputs to differentiate too")->group(group);
-  add_parsed(
-      app, "--optimizer", [&](const std::string& text) { train.optimizer = parse_optimizer(text); },
-      "adamw, adam, sgd or none, with :lr=1e-4,beta1=0.9,beta2=0.999,eps=1e-8,weight_decay=0.01,momentum=0")
+      app, "--optimizer", [&](const std::string& text) { options.train.optimizer = parse_optimizer(text); },
+      "adamw (default), adam, sgd or none, with :lr=1e-4,beta1=0.9,beta2=0.999,eps=1e-8,weight_decay=0.01,momentum=0")
+      ->type_name("NAME[:KEY=X,...]")
       ->group(group);
   app.add_option("--lr", options.lr, "learning rate, whatever --optimizer says")
+      ->type_name("X")
       ->check(at_least(0, /*or_equal=*/true))
       ->group(group);
-  app.add_option("--clip-norm", train.clip_norm, "bounds the global gradient norm")
+  app.add_option("--clip-norm", options.train.clip_norm, "scales the gradients down to this global norm")
+      ->type_name("X")
       ->check(at_least(0, /*or_equal=*/false))
       ->group(group);
-  app.add_option("--accumulate", train.accumulate, "micro-steps per update")
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 20))
+  app.add_option("--accumulate", options.train.accumulate, "micro-steps per update (default 1)")
+      ->type_name("N")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 20).description(""))
       ->group(group);
   add_parsed(
-      app, "--dropout", [&](const std::string& text) { train.dropout = parse_on_off("--dropout", text); },
+      app, "--dropout", [&](const std::string& text) { options.train.dropout = parse_on_off("--dropout", text); },
       "off (default): dropout nodes are identities; on")
+      ->type_name("off|on")
       ->group(group);
   add_parsed(
       app, "--fuse",
       [&](const std::string& text) {
         if (text == "full") user_error("--fuse full is not available yet");
-        train.fuse = parse_fuse_level(text);
+        options.train.fuse = parse_fuse_level(text);
       },
       "off or pointwise (default)")
+      ->type_name("LEVEL")
       ->group(group);
   add_parsed(
       app, "--target", [&](const std::string& text) { options.target = parse_target(text); },
       "cpu (default) or interpreter")
+      ->type_name("NAME")
       ->group(group);
-  app.add_option("--threads", options.threads, "threads (default: all cores)")
-      ->check(CLI::Range(1, 1024))
-      ->group(group);
-  app.add_option("--seed", options.seed, "seed of data order, random weights and dropout")
+  add_thread_option(app, options)->group(group);
+  app.add_option("--seed", options.seed, "seed of data order, random inputs and dropout (default 0)")
+      ->type_name("N")
       ->check(at_least(0, /*or_equal=*/true))
       ->group(group);
   add_later_options(app);
 }
 
+CLI::Option* add_thread_option(CLI::App& app, DriverOptions& options) {
+  return app.add_option("--threads", options.threads, "threads (default: all cores)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1024).description(""));
+}
+
 void add_pass_options(CLI::App& app, DriverOptions& options) {
   const std::string group = "Passes";
-  app.add_option("--stop-after", options.stop_after, "the last pass to run")->group(group);
-  app.add_option("--skip", options.skip, "a pass to leave out (repeatable)")->group(group);
-  app.add_option("--bisect", options.bisect, "stop optional passes after N changes")
+  app.add_option("--stop-after", options.stop_after, "the last pass to run")->type_name("PASS")->group(group);
+  app.add_option("--skip", options.skip, "a pass to leave out (repeatable)")
+      ->type_name("PASS")
+      ->allow_extra_args(false)
+      ->group(group);
+  app.add_option("--bisect", options.bisect, "leave out the optional passes after N of them changed the graph")
+      ->type_name("N")
       ->check(at_least(0, /*or_equal=*/true))
       ->group(group);
-  app.add_option("--dump-after", options.dump_after, "PASS or all[=DIR]: write the graph's text after passes")
+  app.add_option("--dump-after", options.dump_after, "write the graph's text after this pass, or after all into DIR")
+      ->type_name("PASS|all[=DIR]")
+      ->group(group);
+}
+
+void add_data_options(CLI::App& app, DriverOptions& options) {
+  const std::string group = "Data and steps";
+  app.add_option("--data", options.data, ".npz batch, .u8/.u16/.u32 token file, or any file as text (bytes as tokens)")
+      ->type_name("FILE")
+      ->group(group);
+  app.add_option("--token-dtype", options.token_dtype, "u8, u16 or u32: the file holds tokens of this type")
+      ->type_name("DTYPE")
+      ->check(CLI::IsMember({"u8", "u16", "u32"}).description(""))
       ->group(group);
 }
 
 void add_run_options(CLI::App& app, DriverOptions& options) {
   const std::string group = "Data and steps";
-  app.add_option("--data", options.data, ".npz batch, .u8/.u16/.u32 token file, or any file as text (bytes as tokens)")
-      ->group(group);
-  app.add_option("--token-dtype", options.token_dtype, "u8, u16 or u32: the file holds tokens of this type")
-      ->check(CLI::IsMember({"u8", "u16", "u32"}))
-      ->group(group);
+  const auto add_file = [&](const std::string& name, std::string& file, const std::string& help) {
+    app.add_option(name, file, help)->type_name("FILE")->group(group);
+  };
+  add_data_options(app, options);
   app.add_option("--steps", options.steps, "steps to run (default 1)")
+      ->type_name("N")
       ->check(at_least(0, /*or_equal=*/true))
       ->group(group);
   app.add_option("--warmup", options.warmup, "steps before timing starts; they train and count in the losses")
+      ->type_name("N")
       ->check(at_least(0, /*or_equal=*/true))
       ->group(group);
-  app.add_option("--save", options.save, "FILE.safetensors or .onnx: weights and state after the last step")
-      ->group(group);
-  app.add_option("--resume", options.resume, "a file written by --save")->group(group);
-  app.add_option("--outputs", options.outputs, "FILE.npz: loss, outputs and gradients of the last step")->group(group);
-  app.add_option("--dump-weights", options.dump_weights, "FILE.npz: weights after the last step")->group(group);
+  add_file("--save", options.save,
+           ".safetensors: weights and state after the last step, for --resume; .onnx: the model");
+  add_file("--resume", options.resume, "start from a .safetensors file that --save wrote");
+  add_file("--outputs", options.outputs, ".npz: loss, outputs and gradients of the last step");
+  add_file("--dump-weights", options.dump_weights, ".npz: weights after the last step");
 }
 
 void add_output_options(CLI::App& app, DriverOptions& options) {
   const std::string group = "Output";
-  app.add_option("--json", options.json, "FILE: the whole report; - for standard output")->group(group);
+  app.add_option("--json", options.json, "the whole report; - for standard output")->type_name("FILE")->group(group);
   app.add_flag("-q,--quiet", options.quiet, "print errors only")->group(group);
   app.add_flag("-v,--verbose", options.verbose, "print more")->group(group);
   add_parsed(
@@ -249,6 +297,7 @@ void add_output_options(CLI::App& app, DriverOptions& options) {
         options.progress = text == "auto";
       },
       "auto (default): on a terminal; off")
+      ->type_name("auto|off")
       ->group(group);
 }
 

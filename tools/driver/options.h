@@ -7,12 +7,14 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace stepc {
 
@@ -29,6 +31,8 @@ enum class Target : uint8_t { cpu, interpreter };
 struct DriverOptions {
   std::string model;   // .onnx file, zoo name, .ir text, or (run) a compiled directory
   std::string output;  // -o
+
+  std::set<std::string> given;  // names of the options on the command line: "--lr"
 
   // --- model
   std::map<std::string, int64_t> dims;
@@ -81,7 +85,9 @@ struct DriverOptions {
 void add_model_options(CLI::App& app, DriverOptions& options);
 void add_step_options(CLI::App& app, DriverOptions& options);
 void add_pass_options(CLI::App& app, DriverOptions& options);
-void add_run_options(CLI::App& app, DriverOptions& options);
+void add_data_options(CLI::App& app, DriverOptions& options);
+void add_run_options(CLI::App& app, DriverOptions& options);  // data options among them
 void add_output_options(CLI::App& app, DriverOptions& options);
+CLI::Option* add_thread_option(CLI::App& app, DriverOptions& options);  // a step option too
 
 }  // namespace stepc

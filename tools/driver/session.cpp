@@ -17,7 +17,8 @@ constexpr const char* kStatePrefix = "state/";  // before the names of optimizer
 bool is_saved(const GraphInput& input) { return input.role == InputRole::weight || input.role == InputRole::state; }
 
 std::string saved_name(const GraphInput& input) {
-  return input.role == InputRole::state ? kStatePrefix + input.name : input.name;
+  if (input.role == InputRole::state) return kStatePrefix + input.name;
+  return input.initializer.empty() ? input.name : input.initializer;
 }
 
 // Names with views of tensors that this list owns.

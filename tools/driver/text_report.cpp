@@ -102,7 +102,7 @@ std::string kernel_table(const std::vector<KernelRow>& kernels, size_t most_rows
     total_us += row.measured_us.value_or(0);
   }
   std::ranges::stable_sort(rows, std::greater<>(), [](const KernelRow* row) { return row->measured_us.value_or(0); });
-  std::string out = fmt::format("{:>6} {:>10} {:>6} {:>10} {:>10} {:>9} {:<12} {:<10} {}\n", "share", "time", "count",
+  std::string out = fmt::format("{:>6} {:>10} {:>6} {:>10} {:>10} {:>9} {:<16} {:<10} {}\n", "share", "time", "count",
                                 "FLOPs", "bytes", "rate", "kind", "phase", "kernel");
   for (size_t i = 0; i < std::min(most_rows, rows.size()); ++i) {
     const KernelRow& k = *rows[i];
@@ -112,10 +112,10 @@ std::string kernel_table(const std::vector<KernelRow>& kernels, size_t most_rows
     const std::string rate = us <= 0       ? "-"
                              : contraction ? fmt::format("{:.0f} GF/s", static_cast<double>(k.flops) / us / 1e3)
                                            : fmt::format("{:.1f} GB/s", bytes / us / 1e3);
-    out += fmt::format("{:>5.1f}% {:>10} {:>6} {:>10} {:>10} {:>9} {:<12} {:<10} {}\n",
+    out += fmt::format("{:>5.1f}% {:>10} {:>6} {:>10} {:>10} {:>9} {:<16} {:<10} {}\n",
                        total_us > 0 ? 100 * us / total_us : 0, k.measured_us ? format_us(us) : "-", k.count,
                        format_count(static_cast<double>(k.flops)), format_bytes(k.read_bytes + k.write_bytes), rate,
-                       k.kind, phase_name(k.phase), shortened(k.name, 60));
+                       k.kind, phase_name(k.phase), k.scope.empty() ? k.name : k.name + " in " + k.scope);
   }
   if (rows.size() > most_rows) out += fmt::format("  ... {} more kernels\n", rows.size() - most_rows);
   return out;

@@ -15,10 +15,12 @@ namespace stepc {
 namespace {
 
 void declare(CLI::App& app, DriverOptions& options) {
-  app.add_option("MODEL", options.model, ".onnx file, zoo name or .ir text");
-  app.add_option("--golden", options.golden, "FILE_golden.npz: compare loss, outputs and gradients with it");
-  app.add_option("--param-map", options.param_map, "FILE.json: which initializer holds which golden parameter");
-  add_run_options(app, options);
+  app.add_option("MODEL", options.model, ".onnx file, zoo name or .ir text")->type_name("");
+  app.add_option("--golden", options.golden, "*_golden.npz: compare loss, outputs and gradients with it")
+      ->type_name("FILE");
+  app.add_option("--param-map", options.param_map, ".json: which initializer holds which golden parameter")
+      ->type_name("FILE");
+  add_data_options(app, options);
   add_model_options(app, options);
   add_step_options(app, options);
   add_pass_options(app, options);

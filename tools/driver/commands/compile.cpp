@@ -14,8 +14,9 @@ namespace stepc {
 namespace {
 
 void declare(CLI::App& app, DriverOptions& options) {
-  app.add_option("MODEL", options.model, ".onnx file, zoo name or .ir text");
-  app.add_option("-o", options.output, "DIR: graph.ir, plan.json, report.json, kernels/ and weights.safetensors");
+  app.add_option("MODEL", options.model, ".onnx file, zoo name or .ir text")->type_name("");
+  app.add_option("-o", options.output, "for graph.ir, plan.json, report.json, kernels/ and weights.safetensors")
+      ->type_name("DIR");
   app.add_flag("--plan-only", options.plan_only, "stop before kernels are compiled");
   add_model_options(app, options);
   add_step_options(app, options);

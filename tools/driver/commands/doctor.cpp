@@ -23,7 +23,7 @@ using Json = nlohmann::ordered_json;
 
 void declare(CLI::App& app, DriverOptions& options) {
   app.add_flag("--calibrate", options.calibrate, "measure this machine's peak FLOP/s and bandwidth");
-  app.add_option("--threads", options.threads, "threads (default: all cores)")->check(CLI::Range(1, 1024));
+  add_thread_option(app, options);
   add_output_options(app, options);
 }
 
@@ -37,7 +37,7 @@ std::string processor() {
 Json compiler_json() {
   try {
     const SystemCompiler compiler;
-    return {{"command", compiler.command_text()}, {"identity", compiler.identity()}};
+    return {{"command", compiler.command_text()}, {"version", compiler.version()}, {"identity", compiler.identity()}};
   } catch (const UserError& error) {
     return {{"error", error.what()}};
   }
@@ -47,12 +47,12 @@ Json cache_json(const std::filesystem::path& folder) {
   uint64_t entries = 0;
   uint64_t bytes = 0;
   std::error_code error;
-  for (const auto& file : std::filesystem::recursive_directory_iterator(folder, error))
-    if (file.is_regular_file(error)) {
+  for (const auto& file : std::filesystem::directory_iterator(folder, error))
+    if (file.path().extension() == ".so" && file.is_regular_file(error)) {
       ++entries;
       bytes += file.file_size(error);
     }
-  return {{"folder", folder.string()}, {"files", entries}, {"bytes", bytes}};
+  return {{"folder", folder.string()}, {"units", entries}, {"bytes", bytes}};
 }
 
 Json calibration_json(const Calibration& c) {
@@ -83,9 +83,9 @@ int run(const DriverOptions& options) {
   fmt::print("processor    {} ({} cores)\n", document["processor"].get<std::string>(), document["cores"].get<int>());
   const Json& compiler = document["compiler"];
   fmt::print("compiler     {}\n", compiler.contains("error") ? compiler["error"].get<std::string>()
-                                                             : compiler["identity"].get<std::string>());
+                                                             : compiler["version"].get<std::string>());
   fmt::print("oneDNN       {}\n", document["onednn"].get<std::string>());
-  fmt::print("cache        {} ({} files, {})\n", folder.string(), document["cache"]["files"].get<int64_t>(),
+  fmt::print("cache        {} ({} compiled units, {})\n", folder.string(), document["cache"]["units"].get<int64_t>(),
              format_bytes(document["cache"]["bytes"].get<int64_t>()));
   if (options.calibrate)
     fmt::print("measured     {}FLOP/s in f32 contractions, {}B/s copying, {} threads\n",

@@ -15,7 +15,7 @@ namespace stepc {
 namespace {
 
 void declare(CLI::App& app, DriverOptions& options) {
-  app.add_option("MODEL", options.model, ".onnx file, zoo name or .ir text");
+  app.add_option("MODEL", options.model, ".onnx file, zoo name or .ir text")->type_name("");
   add_model_options(app, options);
   add_output_options(app, options);
 }
@@ -27,6 +27,13 @@ std::string tensor_list(const std::vector<ModelSurvey::Tensor>& tensors) {
   return out;
 }
 
+// "2 Add, 1 Cast"
+std::string counted(const auto& count_by_name) {
+  std::vector<std::string> parts;
+  for (const auto& [name, count] : count_by_name) parts.push_back(fmt::format("{} {}", count, name));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
 // What the file says before its dimensions are bound.
 void print_survey(const ModelSurvey& survey) {
   std::string opsets;
@@ -34,9 +41,7 @@ void print_survey(const ModelSurvey& survey) {
     opsets += fmt::format(" {} {}", domain.empty() ? "ai.onnx" : domain, version);
   fmt::print("producer {}; opset{}\n", survey.producer.empty() ? "unknown" : survey.producer, opsets);
   fmt::print("inputs\n{}outputs\n{}", tensor_list(survey.inputs), tensor_list(survey.outputs));
-  fmt::print("operators\n ");
-  for (const auto& [name, count] : survey.operators) fmt::print(" {} {},", count, name);
-  fmt::print("\n");
+  fmt::print("operators\n  {}\n", counted(survey.operators));
   if (!survey.unsupported.empty()) fmt::print("unsupported: {}\n", survey.unsupported);
 }
 
@@ -62,9 +67,7 @@ void print_graph_summary(const Model& model) {
   fmt::print("{} parameters, {} of them trained\n", parameters, trained);
   fmt::print("forward: {} nodes, {}FLOPs, {} of traffic without fusion\n", graph.node_count(),
              format_count(static_cast<double>(total.flops)), format_bytes(total.read_bytes + total.write_bytes));
-  fmt::print("operations:");
-  for (const auto& [name, count] : ops) fmt::print(" {} {},", count, name);
-  fmt::print("\n");
+  fmt::print("operations: {}\n", counted(ops));
   for (const std::string& note : model.import.notes) fmt::print("note: {}\n", note);
 }
 

@@ -17,10 +17,11 @@ namespace stepc {
 namespace {
 
 void declare(CLI::App& app, DriverOptions& options) {
-  app.add_option("FILE", options.model, "text of a graph (.ir); - reads standard input");
-  app.add_option("--passes", options.passes, "passes to run, in order: a,b,c");
-  app.add_flag("--list-passes", options.list_passes, "list the passes");
-  app.add_option("-o", options.output, "FILE.ir: write the text there");
+  app.add_option("FILE", options.model, "text of a graph (.ir); - reads standard input")->type_name("");
+  app.add_option("--passes", options.passes, "passes to run, in order")->type_name("A,B,...");
+  app.add_flag("--list-passes", options.list_passes, "list the passes; with -v and their contracts");
+  app.add_flag("-v,--verbose", options.verbose, "print more");
+  app.add_option("-o", options.output, "write the text there")->type_name("FILE");
   add_step_options(app, options);
   add_pass_options(app, options);
 }
@@ -32,9 +33,37 @@ Graph read_input(const std::string& file) {
   return parse(text, {"<stdin>", &constants});
 }
 
+// The lines of a contract that say something, under the names of PassContract.
+void print_contract(const PassContract& contract) {
+  const auto line = [](std::string_view what, const std::string& text) {
+    if (!text.empty()) fmt::print("  {:<16} {}\n", what, text);
+  };
+  const auto facts = [](std::span<const Fact> list) {
+    std::vector<std::string_view> names;
+    for (const Fact fact : list) names.push_back(fact_name(fact));
+    return fmt::format("{}", fmt::join(names, ", "));
+  };
+  line("needs", facts(contract.needs));
+  line("refuses", facts(contract.refuses));
+  line("breaks", facts(contract.breaks));
+  line("provides", facts(contract.provides));
+  line("forbids after", fmt::format("{}", fmt::join(contract.forbids_after, ", ")));
+  switch (contract.preserves) {
+    case Preserves::exactly: line("preserves", "outputs bit for bit"); break;
+    case Preserves::tolerance:
+      line("preserves", fmt::format("outputs within {} relative", contract.relative_tolerance));
+      break;
+    case Preserves::common_outputs: line("preserves", "bit for bit the outputs that stay"); break;
+  }
+  if (contract.required) line("required", "yes");
+}
+
 int run(const DriverOptions& options) {
   if (options.list_passes) {
-    for (const Pass* pass : all_passes()) fmt::print("{:<18} {}\n", pass->name, pass->summary);
+    for (const Pass* pass : all_passes()) {
+      fmt::print("{:<18} {}\n", pass->name, pass->summary);
+      if (options.verbose) print_contract(pass->contract);
+    }
     return 0;
   }
   if (options.model.empty()) user_error("stepc opt: name a file with the text of a graph, or - for standard input");

@@ -17,6 +17,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <filesystem>
 
@@ -24,7 +25,8 @@ namespace stepc {
 namespace {
 
 void declare(CLI::App& app, DriverOptions& options) {
-  app.add_option("MODEL", options.model, ".onnx file, zoo name, .ir text, or a folder that compile wrote");
+  app.add_option("MODEL", options.model, ".onnx file, zoo name, .ir text, or a folder that compile wrote")
+      ->type_name("");
   add_run_options(app, options);
   add_model_options(app, options);
   add_step_options(app, options);
@@ -78,6 +80,17 @@ void check_files(const DriverOptions& options) {
   if (!options.resume.empty()) const SafetensorsFile resumed(options.resume);
 }
 
+// The step in a compiled folder is what it is: options that would have made another one are not ignored.
+void refuse_options_of_compile(const DriverOptions& options) {
+  constexpr std::array<std::string_view, 16> kOfRun = {
+      "--data",    "--token-dtype", "--steps", "--warmup", "--save", "--resume", "--outputs", "--dump-weights",
+      "--weights", "--threads",     "--seed",  "--target", "--json", "--quiet",  "--verbose", "--progress"};
+  for (const std::string& name : options.given)
+    if (std::ranges::find(kOfRun, name) == kOfRun.end())
+      throw UsageError(
+          fmt::format("{}: the step in {} is compiled already; give it to stepc compile", name, options.model));
+}
+
 void save(const DriverOptions& options, const Model& model, const Session& session) {
   if (ending(options.save) == ".onnx")
     export_weights(options, model, session, options.save);
@@ -102,13 +115,14 @@ void print_run(const RunFigures& figures, const std::vector<KernelRow>& kernels,
 
 int run(const DriverOptions& options) {
   if (options.warmup + options.steps == 0) user_error("--steps 0 --warmup 0: there is nothing to run");
+  const bool compiled = std::filesystem::is_directory(options.model);
+  if (compiled) refuse_options_of_compile(options);
   check_files(options);
   const std::unique_ptr<DataSource> data = open_data(options);
   const std::unique_ptr<LibraryScratch> scratch = library_scratch(options);
-  CompiledStep loaded =
-      std::filesystem::is_directory(options.model)
-          ? read_compiled(options, scratch.get())
-          : compile_step(load_model(options, MissingWeights::random, data->input_shapes()), options, scratch.get());
+  CompiledStep loaded = compiled ? read_compiled(options, scratch.get())
+                                 : compile_step(load_model(options, MissingWeights::random, data->input_shapes()),
+                                                options, scratch.get());
   if (!loaded.step.plan) user_error("--stop-after {}: the step is not complete, so it cannot run", options.stop_after);
   if (!loaded.model.can_run() && options.resume.empty())
     user_error("{} has shapes only; give --weights random:SEED or --resume FILE", loaded.model.name);

@@ -15,9 +15,10 @@ namespace stepc {
 namespace {
 
 void declare(CLI::App& app, DriverOptions& options) {
-  app.add_option("MODEL", options.model, ".onnx file, zoo name or .ir text");
+  app.add_option("MODEL", options.model, ".onnx file, zoo name or .ir text")->type_name("");
   app.add_option("--stage", options.stage, "eager (what PyTorch would save) or compiled (default: what stepc keeps)")
-      ->check(CLI::IsMember({"eager", "compiled"}));
+      ->type_name("STAGE")
+      ->check(CLI::IsMember({"eager", "compiled"}).description(""));
   add_model_options(app, options);
   add_step_options(app, options);
   add_pass_options(app, options);

@@ -12,8 +12,9 @@ namespace stepc {
 namespace {
 
 void declare(CLI::App& app, DriverOptions& options) {
-  app.add_option("NAME", options.model, "the model to write; without one, or --family, the models are listed");
-  app.add_option("-o", options.output, "FILE.onnx: where to write it");
+  app.add_option("NAME", options.model, "the model to write; without one, or --family, the models are listed")
+      ->type_name("");
+  app.add_option("-o", options.output, "where to write it (default: NAME.onnx)")->type_name("FILE");
   add_model_options(app, options);
   add_output_options(app, options);
 }
