@@ -13,3 +13,6 @@ cat /usr/share/common-licenses/{Apache-2.0,Artistic,GFDL-1.3,GPL-2,GPL-3,LGPL-2.
 
 build/release/bin/stepc run --family llama --layers 4 --dim 256 --heads 4 --ffn 688 --seq 128 --vocab 256 --dim batch=8 \
   --data "$text" --steps "${1:-300}" --optimizer adamw:lr=1e-3 --clip-norm 1
+
+echo
+echo "The program is build/release/bin/stepc; stepc --help lists its commands, docs/running.md explains this one."

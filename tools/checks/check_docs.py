@@ -1,8 +1,8 @@
 """The examples in README.md and docs/ are run: check_docs.py BIN_DIR [--bless] with BIN_DIR first on PATH.
 
 In a ```console block a line `$ command` runs in the repository's root (a trailing backslash continues it) and the lines up to the next
-`$` are what it prints, standard error included; `...` stands for any text within a line, alone for any lines. A command
-must exit with 0; write `|| echo "exit $?"` to show a failure. Files that examples write go to out/. Blocks marked
+`$` are what it prints, standard error included; `...` stands for any text within a line and the blanks around it, alone for
+any lines. A command must exit with 0; write `|| echo "exit $?"` to show a failure. Files that examples write go to out/. Blocks marked
 ```console no-run are skipped. --bless puts the real output in the place of what differs.
 """
 
@@ -48,7 +48,7 @@ def matches(expected, output):
     pattern = ""
     for line in expected.strip("\n").splitlines():
         any_lines = line.strip() == "..."
-        pattern += r"(?:.*\n)*" if any_lines else ".*".join(map(re.escape, line.rstrip().split("..."))) + r"\n"
+        pattern += r"(?:.*\n)*" if any_lines else ".*".join(map(re.escape, re.split(r" *\.\.\. *", line.rstrip()))) + r"\n"
     return re.fullmatch(pattern, output + "\n" if output else "") is not None
 
 
