@@ -15,20 +15,32 @@ function(stepc_library name)
   endif()
 endfunction()
 
-# stepc_test(NAME SOURCES file... DEPENDS target... [SLOW]): a GoogleTest executable, one ctest entry, run in the repository's root
-# with the path of the program in $STEPC. Entries that are not SLOW also run under the sanitizers (label "asan").
+# stepc_test(NAME SOURCES file... DEPENDS target... [SLOW] [SHARDS N]): a GoogleTest executable, one ctest entry (or N, each with
+# a part of its cases), run in the repository's root with the path of the program in $STEPC. Entries that are not SLOW also run under
+# the sanitizers (label "asan").
 function(stepc_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "SLOW" "" "SOURCES;DEPENDS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "SLOW" "SHARDS" "SOURCES;DEPENDS")
   if(NOT arg_SOURCES)
     return()
   endif()
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_DEPENDS} GTest::gtest_main GTest::gmock stepc_flags)
-  add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-  set_tests_properties(${name} PROPERTIES TIMEOUT 900 ENVIRONMENT "STEPC=$<TARGET_FILE:stepc>")
   if(arg_SLOW)
-    set_tests_properties(${name} PROPERTIES LABELS "gtest;slow")
+    set(labels "gtest;slow")
   else()
-    set_tests_properties(${name} PROPERTIES LABELS "gtest;asan")
+    set(labels "gtest;asan")
   endif()
+  if(NOT arg_SHARDS)
+    add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    set_tests_properties(${name} PROPERTIES TIMEOUT 900 LABELS "${labels}" ENVIRONMENT "STEPC=$<TARGET_FILE:stepc>")
+    return()
+  endif()
+  math(EXPR last "${arg_SHARDS} - 1")
+  foreach(shard RANGE ${last})
+    # Result files are named after the executable; each shard needs one of its own, where tools/run_tests.py looks for it.
+    set(results "json:${PROJECT_BINARY_DIR}/test-results/${name}_${shard}.json")
+    add_test(NAME ${name}_${shard} COMMAND ${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    set_tests_properties(${name}_${shard} PROPERTIES TIMEOUT 900 LABELS "${labels}" ENVIRONMENT
+      "STEPC=$<TARGET_FILE:stepc>;GTEST_TOTAL_SHARDS=${arg_SHARDS};GTEST_SHARD_INDEX=${shard};GTEST_OUTPUT=${results}")
+  endforeach()
 endfunction()

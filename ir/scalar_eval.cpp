@@ -153,8 +153,8 @@ double fused_multiply_add(double a, double b, double c, Dtype dtype, bool round_
 }  // namespace
 
 ScalarValue evaluate(const ScalarDag& dag, ScalarId root, std::span<const ScalarValue> operands, bool round_floats) {
-  // Called per element: expressions of usual size stay on the stack.
-  std::array<ScalarValue, 32> few;
+  // Called per element: expressions of usual size stay on the stack, and few, since zeroing them is work too.
+  std::array<ScalarValue, 8> few;
   std::vector<ScalarValue> many;
   const auto count = static_cast<size_t>(root.index) + 1;
   if (count > few.size()) many.resize(count);
@@ -164,10 +164,11 @@ ScalarValue evaluate(const ScalarDag& dag, ScalarId root, std::span<const Scalar
   for (size_t i = 0; i < count; ++i) {
     const ScalarNode& node = dag.nodes()[i];
     ScalarValue& result = values[i];
-    const int arity = scalar_arity(node.op);
-    const ScalarValue a = arity > 0 ? value_of(node.args[0]) : ScalarValue{};
-    const ScalarValue b = arity > 1 ? value_of(node.args[1]) : ScalarValue{};
-    const bool real_args = arity > 0 && is_float(dag.dtype(node.args[0]));
+    const bool has_a = node.args[0].index >= 0;
+    const bool has_b = node.args[1].index >= 0;
+    const ScalarValue a = has_a ? value_of(node.args[0]) : ScalarValue{};
+    const ScalarValue b = has_b ? value_of(node.args[1]) : ScalarValue{};
+    const bool real_args = has_a && is_float(dag.dtype(node.args[0]));
     if (node.op == ScalarOp::operand) {
       result = operands[static_cast<size_t>(node.operand)];
     } else if (node.op == ScalarOp::literal) {
@@ -181,7 +182,7 @@ ScalarValue evaluate(const ScalarDag& dag, ScalarId root, std::span<const Scalar
     } else if (node.dtype == Dtype::boolean) {
       result = {0, static_cast<int64_t>(compare(node.op, a, b, real_args))};
     } else if (real_args) {
-      result = {arity == 1 ? real_unary(node.op, a.real) : real_binary(node.op, a.real, b.real), 0};
+      result = {has_b ? real_binary(node.op, a.real, b.real) : real_unary(node.op, a.real), 0};
     } else {
       result = {0, wrap(node.dtype, integer_op(node.op, a.integer, b.integer))};
     }

@@ -33,10 +33,18 @@ void for_each_offset(const Dims& dims, const std::array<Dims, N>& strides, F&& f
   for (const int64_t dim : dims)
     if (dim == 0) return;
   std::array<int64_t, N> offsets{};
-  Dims point(dims.size(), 0);
+  if (dims.empty()) return f(static_cast<const std::array<int64_t, N>&>(offsets));
+  const size_t last = dims.size() - 1;
+  std::array<int64_t, N> steps;  // along the last axis, whose loop takes nearly all the time
+  for (size_t n = 0; n < N; ++n) steps[n] = strides[n][last];
+  Dims point(last, 0);
   for (;;) {
-    f(static_cast<const std::array<int64_t, N>&>(offsets));
-    size_t axis = dims.size();
+    for (int64_t k = 0; k < dims[last]; ++k) {
+      f(static_cast<const std::array<int64_t, N>&>(offsets));
+      for (size_t n = 0; n < N; ++n) offsets[n] += steps[n];
+    }
+    for (size_t n = 0; n < N; ++n) offsets[n] -= steps[n] * dims[last];
+    size_t axis = last;
     for (; axis > 0; --axis) {
       const size_t i = axis - 1;
       const bool carry = ++point[i] == dims[i];

@@ -1,13 +1,13 @@
-#include "ir/interpreter.h"
 #include "ir/parser.h"
 #include "ir/printer.h"
 #include "ir/support/error.h"
 #include "passes/registry.h"
 #include "passes/runner.h"
+#include "tests/corpus/agreement.h"
+#include "tests/corpus/random_value.h"
 #include "tests/filetest/filetest.h"
-#include "tests/filetest/random_inputs.h"
 
-#include <cmath>
+#include <array>
 #include <optional>
 
 namespace stepc::filetest {
@@ -29,41 +29,12 @@ TrainOptions options_of(const File& file) {
 }
 
 // Nothing where the graph cannot be run on such inputs: an index is out of range.
-std::optional<Interpretation> run(const Graph& graph, RefPrecision precision) {
+std::optional<corpus::Observed> observe(const Graph& graph, RefPrecision precision) {
   try {
-    Interpretation result = interpret(graph, random_inputs(graph), precision);
-    for (const GraphOutput& output : graph.outputs())
-      if (output.role == OutputRole::gradient) result.outputs.erase(output.name);  // clip and accumulate scale them
-    return result;
+    return corpus::observe(graph, corpus::random_values(graph), precision);
   } catch (const UserError&) {
     return std::nullopt;
   }
-}
-
-bool agree(double a, double b, double tolerance) {
-  if (a == b || (std::isnan(a) && std::isnan(b))) return true;
-  return std::abs(a - b) <= tolerance * (1 + std::abs(a));
-}
-
-void compare(const std::map<std::string, RefTensor>& before, const std::map<std::string, RefTensor>& after,
-             double tolerance) {
-  for (const auto& [name, tensor] : before) {
-    const auto position = after.find(name);
-    if (position == after.end()) continue;
-    for (int64_t i = 0; i < tensor.numel(); ++i)
-      if (!agree(tensor.at(i), position->second.at(i), tolerance))
-        user_error("output \"{}\" was {} at {} and is {}", name, print_real(tensor.at(i)), i,
-                   print_real(position->second.at(i)));
-  }
-}
-
-// What the passes promise together: the loosest of their contracts.
-double tolerance_of(std::span<const Pass* const> pipeline) {
-  double tolerance = 0;
-  for (const Pass* pass : pipeline)
-    if (pass->contract.preserves == Preserves::tolerance)
-      tolerance = std::max(tolerance, pass->contract.relative_tolerance);
-  return tolerance;
 }
 
 }  // namespace
@@ -74,9 +45,9 @@ double tolerance_of(std::span<const Pass* const> pipeline) {
 std::string run_passes_on_text(const File& file, const Case& test) {
   Graph graph = parse(test.input);
   const std::vector<const Pass*> pipeline = parse_pipeline(file.setting("passes"));
-  std::array<std::optional<Interpretation>, 2> before;
+  std::array<std::optional<corpus::Observed>, 2> before;
   for (const RefPrecision precision : {RefPrecision::f32, RefPrecision::f64})
-    before[static_cast<size_t>(precision)] = run(graph, precision);
+    before[static_cast<size_t>(precision)] = observe(graph, precision);
 
   const TrainOptions options = options_of(file);
   PassContext context(options);
@@ -89,12 +60,12 @@ std::string run_passes_on_text(const File& file, const Case& test) {
   }
 
   for (const RefPrecision precision : {RefPrecision::f32, RefPrecision::f64}) {
-    const std::optional<Interpretation>& old = before[static_cast<size_t>(precision)];
+    const std::optional<corpus::Observed>& old = before[static_cast<size_t>(precision)];
     if (!old) continue;
-    const std::optional<Interpretation> now = run(graph, precision);
+    const std::optional<corpus::Observed> now = observe(graph, precision);
     if (!now) user_error("the graph cannot be executed any more");
-    compare(old->outputs, now->outputs, tolerance_of(pipeline));
-    compare(old->states, now->states, tolerance_of(pipeline));
+    const std::string breach = corpus::breach(corpus::promise_of(pipeline), graph, *old, *now);
+    if (!breach.empty()) user_error("{}", breach);
   }
   const std::string text = print(graph);
   if (print(parse(text)) != text) user_error("the result does not read back:\n{}", text);
