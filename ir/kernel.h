@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ir/attention.h"
 #include "ir/convolution.h"
 #include "ir/graph.h"
 #include "ir/layout.h"
@@ -201,7 +202,27 @@ struct ConvolutionWork {
   bool has_bias = false;
 };
 
-using KernelWork = std::variant<LoopNest, ScanWork, TopKWork, ScatterWork, MatmulWork, ConvolutionWork>;
+enum class AttentionMask : uint8_t { none, boolean, additive };
+
+// attention, or with `backward` attention_backward (ir/attention.h), by tiles of queries and keys: a tile of scores is
+// made, used and dropped. Tiles without a pair within the limits are skipped. Buffers: the node's operands, its
+// results.
+struct AttentionWork {
+  Attention attention;
+  bool backward = false;
+  AttentionMask mask{};
+  std::vector<Dims> strides;  // per buffer over its axes; of the mask over [B, H, S, T], 0 where it is broadcast
+  // Of key j from a query i that attends to it: least <= j − i <= greatest, both within ±(S + T).
+  int64_t least_distance = 0, greatest_distance = 0;
+  int64_t query_tile = 0, key_tile = 0;
+  // Backward. One phase: a task per batch and key head. Two: a task per tile of keys for dk and dv, then one per tile
+  // of queries for dq, which forms the scores twice.
+  bool two_phases = false;
+
+  size_t mask_buffer() const { return backward ? 6 : 3; }  // where there is one
+};
+
+using KernelWork = std::variant<LoopNest, ScanWork, TopKWork, ScatterWork, MatmulWork, ConvolutionWork, AttentionWork>;
 
 enum class KernelKind : uint8_t {
   map,
@@ -211,7 +232,8 @@ enum class KernelKind : uint8_t {
   top_k,
   scatter,
   contraction,
-  convolution
+  convolution,
+  attention
 };
 std::string_view kernel_kind_name(KernelKind kind);
 
@@ -254,8 +276,8 @@ using LayoutOf = std::function<const Layout&(ValueId)>;
 LayoutOf layouts_of(const Plan& plan);
 LayoutOf layouts_of(const Layouts& layouts);
 
-// The kernel of a node that is not an aliasing view and not a constant. Softmax, log-softmax, norms and rotary
-// embedding are single kernels; other composites must have been decomposed.
+// The kernel of a node that is not an aliasing view and not a constant. Softmax, log-softmax, norms, rotary embedding
+// and attention in f32 are single kernels; other composites must have been decomposed.
 Kernel describe_kernel(const Graph& graph, NodeId node, const LayoutOf& layouts);
 
 // Why no kernel carries a node, or nullopt if one does: what `describe_kernel` may be asked for.

@@ -203,6 +203,7 @@ std::string_view kernel_kind_name(KernelKind kind) {
     case KernelKind::scatter: return "scatter";
     case KernelKind::contraction: return "contraction";
     case KernelKind::convolution: return "convolution";
+    case KernelKind::attention: return "attention";
   }
   return "";
 }
@@ -221,6 +222,8 @@ Kernel describe(const Graph& graph, NodeId id, const LayoutOf& layouts) {
   const Node& node = graph.node(id);
   Kernel kernel;
   switch (node.op) {
+    case Op::attention:
+    case Op::attention_backward: kernel = describe_attention(graph, node, layouts); break;
     case Op::cumsum: kernel = describe_scan(graph, node, layouts); break;
     case Op::top_k: kernel = describe_top_k(graph, node, layouts); break;
     case Op::scatter_add:

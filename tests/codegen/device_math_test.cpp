@@ -69,6 +69,17 @@ TEST(DeviceMath, StaysWithinItsBounds) {
         1);
 }
 
+// What attention sums: results too small to matter are 0.
+TEST(DeviceMath, BoundedExpIsExpBetweenItsBounds) {
+  using stepc_device::exp_bounded_f32;
+  expect_ulps(
+      "exp_bounded", [](float x) { return x > 88 ? INFINITY : exp_bounded_f32(x); },
+      [](double x) { return x < -87  ? 0
+                            : x > 88 ? INFINITY
+                                     : std::exp(x); }, 1);
+  for (const float x : {89.0F, 1e30F, INFINITY}) EXPECT_EQ(exp_bounded_f32(x), INFINITY);
+}
+
 TEST(DeviceMath, SignsOfZeros) {
   EXPECT_TRUE(std::signbit(stepc_device::sin_f32(-0.0F)));
   EXPECT_TRUE(std::signbit(stepc_device::tanh_f32(-0.0F)));

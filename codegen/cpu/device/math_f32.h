@@ -12,14 +12,14 @@ inline float abs_f32(float a) { return __builtin_fabsf(a); }
 inline float with_sign(float magnitude, float sign) { return __builtin_copysignf(magnitude, sign); }
 inline float pow2_f32(int32_t exponent) { return bits_of<float>((exponent + 127) << 23); }  // exponent in [-126, 127]
 
-// 1 ulp. x = i·ln 2 + f with |f| <= ln 2 / 2; 2^i in two factors reaches subnormals with one rounding.
-inline float exp_f32(float x) {
-  const float above = x < -104.0F ? -104.0F : x;
-  const float a = above > 89.0F ? 89.0F : above;
-  const float shifted = fma_f32(a, 1.442695F, 12582912.0F);  // 1.5·2^23: the integer is in the low bits
+// e^x = 2^i · fraction with x = i·ln 2 + f, |f| <= ln 2 / 2. `shifted` is 1.5·2^23 + i: the integer is in the low bits.
+struct ExpParts {
+  float shifted, fraction;
+};
+inline ExpParts exp_parts(float x) {
+  const float shifted = fma_f32(x, 1.442695F, 12582912.0F);
   const float i = shifted - 12582912.0F;
-  const int32_t exponent = bits_of<int32_t>(shifted) - 0x4b400000;
-  float f = fma_f32(i, -0x1.62e400p-1F, a);
+  float f = fma_f32(i, -0x1.62e400p-1F, x);
   f = fma_f32(i, -0x1.7f7d1cp-20F, f);
   float r = 0x1.694000p-10F;
   r = fma_f32(r, f, 0x1.125edcp-7F);
@@ -28,10 +28,25 @@ inline float exp_f32(float x) {
   r = fma_f32(r, f, 0x1.fffff6p-2F);
   r = fma_f32(r, f, 1.0F);
   r = fma_f32(r, f, 1.0F);
+  return {shifted, r};
+}
+
+// 1 ulp. 2^i in two factors reaches subnormals with one rounding.
+inline float exp_f32(float x) {
+  const float above = x < -104.0F ? -104.0F : x;
+  const ExpParts parts = exp_parts(above > 89.0F ? 89.0F : above);
+  const int32_t exponent = bits_of<int32_t>(parts.shifted) - 0x4b400000;
   const int32_t half = exponent >> 1;
   const int32_t first = x == x ? half : 0;
   const int32_t second = x == x ? exponent - half : 0;
-  return r * pow2_f32(first) * pow2_f32(second);
+  return parts.fraction * pow2_f32(first) * pow2_f32(second);
+}
+
+// e^x where a result under e^-87 may be 0 and one over e^88 infinite: half the work. 1 ulp between.
+inline float exp_bounded_f32(float x) {
+  const ExpParts parts = exp_parts(x > 89.0F ? 89.0F : x);
+  const float power = bits_of<float>((bits_of<uint32_t>(parts.shifted) << 23) + 0x3f800000U);
+  return x < -87.0F ? 0.0F : parts.fraction * power;
 }
 
 // 1 ulp. x = 2^i · (1 + m) with 1 + m in [2/3, 4/3].

@@ -1,0 +1,174 @@
+#pragma once
+
+#include "codegen/cpu/device/attention.h"
+
+// The gradients of attention from q, k, v, the result o and its log-sum-exp (Dao et al. 2022, appendix B.4). With
+// delta = Σ_d do·o per query, per tile:
+//   P = exp(s − lse),  dP = do·vᵀ,  dS = P∘(dP − delta)∘slope·scale,
+//   dv += Pᵀ·do,  dk += dSᵀ·q,  dq += dS·k
+// Scores are held as [queries][keys]: nothing is summed per query, and only the tile of keys, which stays for all its
+// queries, is needed transposed. Sums run in the order of tiles, never across threads.
+namespace stepc_device {
+
+struct AttentionGradients {
+  AttentionTensor q, k, v, o, lse, d_o;
+  AttentionTensor dq, dk, dv;
+};
+
+template <int64_t kQueries, int64_t kKeys, int64_t kDepth, int64_t kValueDepth>
+class AttentionBackward {
+ public:
+  // `delta`: [batch, heads, queries].
+  AttentionBackward(const AttentionProblem& problem, const AttentionGradients& tensors, float* delta)
+      : p_(problem), t_(tensors), delta_of_all_(delta) {}
+
+  void find_delta(int64_t batch, int64_t head, int64_t query) {
+    const int64_t rows = clamped(p_.queries - query, 0, kQueries);
+    load_tile<kValueDepth>(d_o_, t_.d_o.matrix(batch, head, query), rows);
+    load_tile<kValueDepth>(o_, t_.o.matrix(batch, head, query), rows);
+    for (int64_t i = 0; i < rows; ++i) delta_at(batch, head, query)[i] = dot<kValueDepth>(d_o_.row(i), o_.row(i));
+  }
+
+  // dk and dv of one tile of keys; with kAddToQueries, adds its share to dq of all queries that attend to it.
+  template <bool kAddToQueries>
+  void keys(int64_t batch, int64_t key_head, int64_t key) {
+    const int64_t columns = clamped(p_.keys - key, 0, kKeys), group = p_.heads / p_.key_heads;
+    load_keys(batch, key_head, key, columns);
+    dk_.fill(0);
+    dv_.fill(0);
+    const Range range = queries_of<kQueries>(p_, key, key + columns - 1);
+    for (int64_t head = key_head * group; head < (key_head + 1) * group; ++head)
+      for (int64_t query = range.begin; query < range.end; query += kQueries) {
+        const int64_t rows = clamped(p_.queries - query, 0, kQueries);
+        load_queries(batch, head, query, rows);
+        gradient_of_scores({batch, head, query, key, rows, columns});
+        multiply_transposed<true>(s_, d_o_, dv_);
+        multiply_transposed<true>(ds_, q_, dk_);
+        if (!kAddToQueries) continue;
+        multiply<false, kKeys>(ds_, k_, dq_);
+        store_tile<true, kDepth>(t_.dq.matrix(batch, head, query), dq_, rows);
+      }
+    store_tile<false, kDepth>(t_.dk.matrix(batch, key_head, key), dk_, columns);
+    store_tile<false, kValueDepth>(t_.dv.matrix(batch, key_head, key), dv_, columns);
+  }
+
+  // dq of one tile of queries.
+  void queries(int64_t batch, int64_t head, int64_t query) {
+    const int64_t rows = clamped(p_.queries - query, 0, kQueries);
+    load_queries(batch, head, query, rows);
+    dq_.fill(0);
+    const Range range = keys_of<kKeys>(p_, query, query + rows - 1);
+    for (int64_t key = range.begin; key < range.end; key += kKeys) {
+      const int64_t columns = clamped(p_.keys - key, 0, kKeys);
+      load_keys(batch, head / (p_.heads / p_.key_heads), key, columns);
+      gradient_of_scores({batch, head, query, key, rows, columns});
+      multiply<true, kKeys>(ds_, k_, dq_);
+    }
+    store_tile<false, kDepth>(t_.dq.matrix(batch, head, query), dq_, rows);
+  }
+
+  void clear_queries(int64_t batch, int64_t head) {
+    dq_.fill(0);
+    for (int64_t query = 0; query < p_.queries; query += kQueries)
+      store_tile<false, kDepth>(t_.dq.matrix(batch, head, query), dq_, clamped(p_.queries - query, 0, kQueries));
+  }
+
+ private:
+  float* delta_at(int64_t batch, int64_t head, int64_t query) const {
+    return delta_of_all_ + (batch * p_.heads + head) * p_.queries + query;
+  }
+
+  void load_keys(int64_t batch, int64_t key_head, int64_t key, int64_t columns) {
+    load_tile<kDepth>(k_, t_.k.matrix(batch, key_head, key), columns);
+    load_tile<kValueDepth>(v_, t_.v.matrix(batch, key_head, key), columns);
+    transpose(k_, k_transposed_);
+    transpose(v_, v_transposed_);
+  }
+
+  void load_queries(int64_t batch, int64_t head, int64_t query, int64_t rows) {
+    load_tile<kDepth>(q_, t_.q.matrix(batch, head, query), rows);
+    load_tile<kValueDepth>(d_o_, t_.d_o.matrix(batch, head, query), rows);
+    const float* const lse = t_.lse.at(batch, head, query);
+    const float* const delta = delta_at(batch, head, query);
+    for (int64_t i = 0; i < kQueries; ++i) {
+      const float x = i < rows ? lse[i * t_.lse.strides[2]] : -__builtin_inff();
+      shift_[i] = x == -__builtin_inff() ? -x : x;  // a dead query: P is 0
+      delta_[i] = i < rows ? delta[i] : 0.0F;
+    }
+  }
+
+  // P in s_ and dS in ds_.
+  void gradient_of_scores(const ScorePlace& at) {
+    multiply<false, kDepth>(q_, k_transposed_, s_);
+    rules_.template apply<true>(p_, queries_by_keys(p_, at), s_, slopes_);
+    multiply<false, kValueDepth>(d_o_, v_transposed_, ds_);
+    const bool capped = p_.softcap != 0;
+    const float scale = p_.scale;
+    for (int64_t i = 0; i < kQueries; ++i) {
+      float* const x = s_.row(i);
+      float* const y = ds_.row(i);
+      const float* const slope = slopes_.row(i);
+      const float shift = shift_[i], delta = delta_[i];
+      STEPC_INDEPENDENT
+      for (int64_t j = 0; j < kKeys; ++j) {
+        const float p = exp_bounded_f32(x[j] - shift);
+        y[j] = x[j] == -__builtin_inff() ? 0.0F : p * (y[j] - delta) * scale;
+        x[j] = p;
+      }
+      if (capped)
+        for (int64_t j = 0; j < kKeys; ++j) y[j] = y[j] * slope[j];
+    }
+  }
+
+  const AttentionProblem& p_;
+  const AttentionGradients& t_;
+  float* const delta_of_all_;
+  Tile<kQueries, kDepth> q_, dq_;
+  Tile<kQueries, kValueDepth> o_, d_o_;
+  Tile<kKeys, kDepth> k_, dk_;
+  Tile<kKeys, kValueDepth> v_, dv_;
+  Tile<tile_columns(kDepth), kKeys> k_transposed_;
+  Tile<tile_columns(kValueDepth), kKeys> v_transposed_;
+  ScoreRules<kQueries, kKeys> rules_;
+  Tile<kQueries, kKeys> s_, ds_, slopes_;
+  float shift_[kQueries], delta_[kQueries];
+};
+
+// One task per batch and key head, which owns all gradients of its heads; or, with kTwoPhases, one per tile, first of
+// keys, then of queries: scores are formed twice, but few heads keep many threads busy.
+template <int64_t kQueries, int64_t kKeys, int64_t kDepth, int64_t kValueDepth, bool kTwoPhases>
+inline void attention_backward(const StepcKernelArgs* args, const AttentionProblem& p, const AttentionGradients& t) {
+  typedef AttentionBackward<kQueries, kKeys, kDepth, kValueDepth> Backward;
+  const int64_t key_tiles = (p.keys + kKeys - 1) / kKeys, query_tiles = (p.queries + kQueries - 1) / kQueries;
+  const auto for_each = [&](int64_t tasks, const auto& run) {
+    parallel_for(args, tasks, 1, [&](int64_t begin, int64_t end) {
+      Backward backward(p, t, static_cast<float*>(args->scratch));
+      for (int64_t task = begin; task < end; ++task) run(backward, task);
+    });
+  };
+  const auto for_each_query_tile = [&](const auto& run) {
+    for_each(p.batch * p.heads * query_tiles, [&](Backward& backward, int64_t task) {
+      const int64_t row = task / query_tiles;
+      run(backward, row / p.heads, row % p.heads, paired(task % query_tiles, query_tiles) * kQueries);
+    });
+  };
+
+  for_each_query_tile(
+      [](Backward& backward, int64_t batch, int64_t head, int64_t query) { backward.find_delta(batch, head, query); });
+  if constexpr (kTwoPhases) {
+    for_each(p.batch * p.key_heads * key_tiles, [&](Backward& backward, int64_t task) {
+      const int64_t row = task / key_tiles;
+      backward.template keys<false>(row / p.key_heads, row % p.key_heads, paired(task % key_tiles, key_tiles) * kKeys);
+    });
+    for_each_query_tile(
+        [](Backward& backward, int64_t batch, int64_t head, int64_t query) { backward.queries(batch, head, query); });
+  } else {
+    for_each(p.batch * p.key_heads, [&](Backward& backward, int64_t task) {
+      const int64_t batch = task / p.key_heads, key_head = task % p.key_heads, group = p.heads / p.key_heads;
+      for (int64_t head = key_head * group; head < (key_head + 1) * group; ++head) backward.clear_queries(batch, head);
+      for (int64_t key = 0; key < p.keys; key += kKeys) backward.template keys<true>(batch, key_head, key);
+    });
+  }
+}
+
+}  // namespace stepc_device

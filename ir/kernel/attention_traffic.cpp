@@ -1,0 +1,91 @@
+#include "ir/kernel/attention.h"
+#include "ir/support/checked.h"
+
+#include <algorithm>
+
+namespace stepc {
+namespace {
+
+// What one core can be trusted to find again in its share of the last-level cache.
+constexpr int64_t kCachedBytes = int64_t{2} << 20;
+
+// The bytes of a kernel's buffers by the rows that they have.
+struct Bytes {
+  int64_t queries_read = 0, queries_written = 0;  // q, o, lse, do, dq
+  int64_t keys_read = 0, keys_written = 0;        // k, v, dk, dv
+  int64_t mask = 0;
+};
+
+Bytes bytes_by_rows(const std::vector<KernelBuffer>& buffers, const std::vector<int64_t>& distinct_bytes,
+                    const AttentionWork& work) {
+  Bytes bytes;
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    const bool is_mask = work.mask != AttentionMask::none && i == work.mask_buffer();
+    const bool of_keys = i == 1 || i == 2 || (work.backward && i + 2 >= buffers.size());  // k, v, dk, dv
+    const bool written = buffers[i].written;
+    int64_t& sum = is_mask   ? bytes.mask
+                   : of_keys ? (written ? bytes.keys_written : bytes.keys_read)
+                             : (written ? bytes.queries_written : bytes.queries_read);
+    sum = checked_add(sum, distinct_bytes[i]);
+  }
+  return bytes;
+}
+
+// `bytes` are those of all heads. A task that walks over `rows` rows of a head, counted as often as they come, reads
+// the head's `distinct` ones once if they stay in cache.
+int64_t with_repeats(int64_t bytes, int64_t heads, int64_t rows, int64_t distinct) {
+  if (bytes == 0 || bytes / heads <= kCachedBytes) return bytes;
+  return checked_mul(bytes / distinct, std::max(rows, distinct));
+}
+
+}  // namespace
+
+TileWalk walk_tiles(const AttentionWork& work) {
+  const Attention& a = work.attention;
+  TileWalk walk;
+  for (int64_t query = 0; query < a.queries; query += work.query_tile) {
+    const int64_t rows = std::min(work.query_tile, a.queries - query);
+    const int64_t begin = std::clamp<int64_t>(query + work.least_distance, 0, a.keys);
+    const int64_t end = std::clamp<int64_t>(query + rows + work.greatest_distance, begin, a.keys);
+    if (begin == end) continue;
+    const int64_t first_tile = begin / work.key_tile, end_tile = (end + work.key_tile - 1) / work.key_tile;
+    const int64_t keys = std::min(end_tile * work.key_tile, a.keys) - first_tile * work.key_tile;
+    walk.pairs = checked_add(walk.pairs, checked_mul(rows, keys));
+    walk.query_rows = checked_add(walk.query_rows, checked_mul(rows, end_tile - first_tile));
+    walk.key_rows = checked_add(walk.key_rows, keys);
+  }
+  return walk;
+}
+
+KernelTraffic attention_traffic(const std::vector<KernelBuffer>& buffers, const std::vector<int64_t>& distinct_bytes,
+                                const AttentionWork& work) {
+  const Attention& a = work.attention;
+  const Bytes bytes = bytes_by_rows(buffers, distinct_bytes, work);
+  const TileWalk walk = walk_tiles(work);
+  const int64_t heads = checked_mul(a.batch, a.heads), key_heads = checked_mul(a.batch, a.key_heads);
+  const int64_t keys_again = with_repeats(bytes.keys_read, key_heads, checked_mul(walk.key_rows, a.group()), a.keys);
+  KernelTraffic traffic;
+  traffic.ideal_bytes = bytes.queries_read + bytes.queries_written + bytes.keys_read + bytes.keys_written + bytes.mask;
+  traffic.write_bytes = bytes.queries_written + bytes.keys_written;
+  // Forward: q·k, p·v. Backward: q·k, do·v and three gradients; q·k and do·v again in a second phase.
+  int64_t depths = checked_add(a.depth, a.value_depth);
+  if (!work.backward) {
+    traffic.read_bytes = bytes.queries_read + keys_again + bytes.mask;
+  } else {
+    depths += a.depth + a.depth + a.value_depth;
+    traffic.read_bytes =
+        with_repeats(bytes.queries_read, heads, walk.query_rows, a.queries) + bytes.keys_read + bytes.mask;
+    if (work.two_phases) {
+      depths += a.depth + a.value_depth;
+      traffic.read_bytes += bytes.queries_read + keys_again + bytes.mask;
+    } else if (const int64_t sums = with_repeats(bytes.queries_written, heads, walk.query_rows, a.queries);
+               sums != bytes.queries_written) {  // each tile of keys adds to dq
+      traffic.read_bytes += sums;
+      traffic.write_bytes = sums + bytes.keys_written;
+    }
+  }
+  traffic.flops = checked_mul(checked_mul(2, depths), checked_mul(heads, walk.pairs));
+  return traffic;
+}
+
+}  // namespace stepc
