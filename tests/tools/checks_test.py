@@ -114,8 +114,11 @@ class ChecksTest(unittest.TestCase):
                                  "README.md:1: `$ false` exits with 1", "1 passed, 2 failed"])
 
     def test_docs_bless_puts_the_real_output(self):
-        self.findings("check_docs", {"README.md": "```console\n$ echo one\n$ echo two\nthree\n```\n"}, "bin", "--bless")
-        self.assertEqual((self.root / "README.md").read_text(), "```console\n$ echo one\none\n$ echo two\ntwo\n```\n")
+        text = "```console\n$ echo one\n$ echo two 12.50 ms\nthree\n```\n"
+        self.findings("check_docs", {"README.md": text}, "bin", "--bless")
+        blessed = "```console\n$ echo one\none\n$ echo two 12.50 ms\ntwo      ...\n```\n"
+        self.assertEqual((self.root / "README.md").read_text(), blessed)
+        self.assertEqual(self.findings("check_docs", {}, "bin"), ["2 passed, 0 failed"])
 
 
 unittest.main()

@@ -3,7 +3,7 @@
 In a ```console block a line `$ command` runs in the repository's root (a trailing backslash continues it) and the lines up to the next
 `$` are what it prints, standard error included; `...` stands for any text within a line and the blanks around it, alone for
 any lines. A command must exit with 0; write `|| echo "exit $?"` to show a failure. Files that examples write go to out/. Blocks marked
-```console no-run are skipped. --bless puts the real output in the place of what differs.
+```console no-run are skipped. --bless puts the real output in the place of what differs, with `...` for times and rates.
 """
 
 import os
@@ -16,6 +16,7 @@ from repository import ROOT, read, tracked
 
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 TIME_LIMIT_S = 600
+TIME_OR_RATE = re.compile(r"\b\d+(?:\.\d+)?(?: (?:us|ms|s|tokens/s|[GM]B/s|GF/s)\b|%)")
 
 
 def examples(block):
@@ -52,6 +53,11 @@ def matches(expected, output):
     return re.fullmatch(pattern, output + "\n" if output else "") is not None
 
 
+def without_times(output):
+    """Times differ from run to run: `...` in their place, as wide where they stand in a column."""
+    return TIME_OR_RATE.sub(lambda time: f"{'...':>{len(time.group())}}", output)
+
+
 def check_file(name, bin_dir, bless):
     """(passed, findings) of one file."""
     text = read(name)
@@ -67,7 +73,7 @@ def check_file(name, bin_dir, bless):
                 line = text.count("\n", 0, block.start()) + 1
                 findings.append(f"{name}:{line}: `{command}` exits with {status}" if status else
                                 f"{name}:{line}: `{command}` prints otherwise:\n{output}")
-            new_block.append(command + "\n" + (expected if good else output))
+            new_block.append(command + "\n" + (expected if good else without_times(output)))
         if bless:
             blessed = blessed.replace(block.group(), "```console\n" + "\n".join(b.rstrip("\n") for b in new_block) + "\n```")
     if blessed != text:
