@@ -2,6 +2,7 @@
 
 #include "ir/support/checked.h"
 #include "ir/support/error.h"
+#include "models/onnx/functions.h"
 #include "models/onnx/mapped_file.h"
 #include "models/onnx/message.h"
 #include "models/onnx/operators.h"
@@ -9,7 +10,6 @@
 #include <google/protobuf/message.h>
 #include <google/protobuf/stubs/logging.h>
 #include <onnx/checker.h>
-#include <onnx/inliner/inliner.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -24,8 +24,6 @@ constexpr int64_t kOldestOpset = 7;   // before it, broadcasting was an attribut
 constexpr int64_t kNewestOpset = 28;  // what the ONNX library of this build knows
 // Protobuf refuses larger messages, and so much may be copied out of external files into attributes.
 constexpr int64_t kMessageLimit = std::numeric_limits<int32_t>::max();
-// Functions may call functions, so a small file can describe an exponentially large graph.
-constexpr int64_t kInlinedNodeLimit = 4'000'000;
 
 std::string folder_of(const std::string& path) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
@@ -142,32 +140,6 @@ void check(const onnx::ModelProto& model) {
   }
 }
 
-// The number of nodes after inlining. Calls between functions form no cycle: the checker saw to that.
-class InlinedSize {
- public:
-  explicit InlinedSize(const onnx::ModelProto& model) {
-    for (const auto& function : model.functions()) functions_[function.domain() + "." + function.name()] = &function;
-  }
-
-  int64_t of(const NodeList& nodes) {
-    int64_t total = 0;
-    for_each_node(nodes, [&](const onnx::NodeProto& node, int) { total = checked_add(total, of(node)); });
-    return total;
-  }
-
- private:
-  int64_t of(const onnx::NodeProto& node) {
-    const std::string name = node.domain() + "." + node.op_type();
-    const auto function = functions_.find(name);
-    if (function == functions_.end()) return 1;
-    if (const auto known = sizes_.find(name); known != sizes_.end()) return known->second;
-    return sizes_[name] = of(function->second->node());
-  }
-
-  std::map<std::string, const onnx::FunctionProto*> functions_;
-  std::map<std::string, int64_t> sizes_;
-};
-
 }  // namespace
 
 ModelFile::ModelFile(const std::string& path) : proto_(parse(path)), reader_(folder_of(path)) {
@@ -180,7 +152,7 @@ ModelFile::ModelFile(const std::string& path) : proto_(parse(path)), reader_(fol
   take_initializers();
   if (has_unknown_standard_operators(proto_.graph())) return;
   check(proto_);
-  inline_functions();
+  expand_functions();
 }
 
 int64_t ModelFile::opset(const std::string& domain) const {
@@ -232,11 +204,9 @@ void ModelFile::take_initializers() {
   weights_present_ = !absent;
 }
 
-void ModelFile::inline_functions() {
-  if (const int64_t nodes = InlinedSize(proto_).of(proto_.graph().node()); nodes > kInlinedNodeLimit)
-    user_error("the model's functions expand to {} nodes (at most {})", nodes, kInlinedNodeLimit);
+void ModelFile::expand_functions() {
+  inline_functions(proto_);
   try {
-    if (proto_.functions_size() > 0) onnx::inliner::InlineLocalFunctions(proto_, true);
     expand_schema_functions(proto_, opsets_);
   } catch (const std::exception& error) {
     user_error("functions cannot be inlined: {}", one_line(error.what()));

@@ -43,7 +43,7 @@ class ModelFile {
  private:
   void read_opsets();
   void take_initializers();
-  void inline_functions();
+  void expand_functions();
 
   onnx::ModelProto proto_;
   std::vector<onnx::TensorProto> payloads_;

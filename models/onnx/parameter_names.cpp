@@ -138,7 +138,7 @@ class Identifier {
       const bool weight = reader.operand == 1 && (op == "MatMul" || op == "Gemm" || op == "Conv");
       const size_t last = node.rfind('/');
       if (!weight || last == std::string::npos || !std::string_view(node).substr(last + 1).starts_with(op)) continue;
-      const std::string scope = scope_in_name(node);
+      const std::string scope = scope_of(*reader.node);
       if (scope.empty()) continue;
       identity.name = scope + ".weight";
       return;

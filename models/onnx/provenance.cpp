@@ -31,7 +31,10 @@ std::string scope_in_name(std::string_view node_name) {
 std::string scope_of(const onnx::NodeProto& node) {
   // From the root module inwards; the last entry is the operation itself.
   const std::vector<std::string> scopes = python_strings(metadata(node, "pkg.torch.onnx.name_scopes"));
-  if (scopes.size() < 2) return scope_in_name(node.name());
+  if (scopes.size() < 2) {
+    const std::string inlined = metadata(node, kScopeKey);
+    return inlined.empty() ? scope_in_name(node.name()) : inlined;
+  }
   const std::string& module = scopes[scopes.size() - 2];
   return module.find("_empty_nn_module_stack") == std::string::npos ? module : std::string();
 }

@@ -130,6 +130,26 @@ TEST(Import, InlinesNestedFunctions) {
   EXPECT_EQ(op_names(model.graph), (std::vector<std::string>{"tanh", "relu", "tanh", "relu"}));
 }
 
+TEST(Import, InlinedNodesAreNamedAfterTheirCalls) {
+  onnx::ModelProto proto = parse_model(R"(
+    <ir_version: 8, opset_import: ["" : 17, "local" : 1]>
+    g (float[2] x) => (float[2] y) { a = local.block(x) b = local.block(a) y = Neg(b) }
+    <domain: "local", opset_import: ["" : 17, "local" : 1]> block (v) => (r) { t = local.act(v) r = Relu(t) }
+    <domain: "local", opset_import: ["" : 17]> act (v) => (r) { r = Tanh(v) }
+  )");
+  proto.mutable_graph()->mutable_node(0)->set_name("/blocks.0/Block");
+  proto.mutable_graph()->mutable_node(1)->set_name("/blocks.1/Block");
+  proto.mutable_functions(0)->mutable_node(1)->set_name("/out/Relu");
+  const ImportedModel model = import_proto(proto);
+  std::vector<std::string> places;
+  for (const NodeId id : model.graph.order())
+    places.push_back(model.graph.node(id).origin.onnx[0] + " in " + model.graph.node(id).origin.scope);
+  EXPECT_EQ(places, (std::vector<std::string>{"/blocks.0/Block/act_0/Tanh_0 in blocks.0.act_0",
+                                              "/blocks.0/Block/out/Relu in blocks.0.out",
+                                              "/blocks.1/Block/act_0/Tanh_0 in blocks.1.act_0",
+                                              "/blocks.1/Block/out/Relu in blocks.1.out", "Neg_4 in "}));
+}
+
 TEST(Import, TakesTheBranchOfAConstantCondition) {
   const auto text = [](const std::string& condition) {
     return R"(

@@ -45,12 +45,28 @@ Tensor as_held(const Tensor& gradient, const std::string& relation, const Shape&
   return relation == "reshape" && gradient.type().shape.numel() == shape.numel() ? reshaped(gradient, shape) : gradient;
 }
 
-// Without a map: the parameter of the recovered name, or its transpose, as the shape or, for a square matrix, the
-// nearer gradient says.
-ParameterRelation guess_relation(const Golden& golden, const GraphInput& weight, const Tensor& actual) {
+// The one parameter that a weight's values, or their transpose, are those of; empty where there is none or several.
+std::string parameter_with_values(const Golden& golden, const Tensor& weight) {
+  constexpr std::string_view kPrefix = "param/";
+  const Tensor flipped = weight.type().shape.rank() == 2 ? transposed(weight) : Tensor();
+  std::string found;
+  for (const auto& [name, array] : golden.arrays.arrays) {
+    if (!name.starts_with(kPrefix) || (array != weight && array != flipped)) continue;
+    if (!found.empty()) return {};
+    found = name.substr(kPrefix.size());
+  }
+  return found;
+}
+
+// Without a map: the parameter of the recovered name, or where exporters left none that of the weight's values; held as
+// it is or transposed, as the shape or, for a square matrix, the nearer gradient says.
+ParameterRelation guess_relation(const Golden& golden, const GraphInput& weight, const Tensor& value,
+                                 const Tensor& actual) {
   const Shape& shape = actual.type().shape;
   ParameterRelation guess{weight.name, "same"};
-  const Tensor* gradient = golden.arrays.find(fmt::format("grad/{}", weight.name));
+  if (golden.arrays.find(fmt::format("grad/{}", weight.name)) == nullptr)
+    guess.parameter = parameter_with_values(golden, value);
+  const Tensor* gradient = golden.arrays.find(fmt::format("grad/{}", guess.parameter));
   if (gradient == nullptr || shape.rank() != 2) return guess;
   const bool square = shape[0] == shape[1];
   if (square ? compare("", transposed(*gradient), actual, {}).largest < compare("", *gradient, actual, {}).largest
@@ -141,9 +157,10 @@ std::vector<Difference> compare_with_golden(const Golden& golden, const Paramete
       return input.role == InputRole::weight && input.initializer == initializer;
     });
     const auto entry = map.find(initializer);
-    const ParameterRelation relation = entry != map.end()               ? entry->second
-                                       : weight != graph.inputs().end() ? guess_relation(golden, *weight, actual)
-                                                                        : ParameterRelation{initializer, "same"};
+    const ParameterRelation relation = entry != map.end() ? entry->second
+                                       : weight != graph.inputs().end()
+                                           ? guess_relation(golden, *weight, backend.persistent(weight->name), actual)
+                                           : ParameterRelation{initializer, "same"};
     const Tensor* expected = golden.arrays.find(fmt::format("grad/{}", relation.parameter));
     if (expected != nullptr && relation.relation != "-exp")
       differences.push_back(

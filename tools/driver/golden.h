@@ -32,7 +32,7 @@ using ParameterMap = std::map<std::string, ParameterRelation>;  // by initialize
 ParameterMap read_parameter_map(const std::string& path, const std::string& model_name);
 
 // Compares the outputs of one finished step with the golden file. Without an entry in `map` an initializer is taken for
-// the parameter of its recovered name, or its transpose by shape.
+// the parameter of its recovered name, or that of its values, or its transpose by shape.
 std::vector<Difference> compare_with_golden(const Golden& golden, const ParameterMap& map, const Graph& graph,
                                             const Backend& backend, const Tolerance& tolerance);
 
