@@ -149,6 +149,8 @@ ZooConfig zoo_config(std::string_view name, const ZooOverrides& o) {
   } else {
     const auto models = zoo_models();
     const auto found = std::ranges::find(models, name, &ZooConfig::name);
+    if (found == models.end() && std::ranges::find(kFamilies, name) != kFamilies.end())
+      user_error("'{}' is a family of zoo models: --family {}, or one of {}", name, name, zoo_names());
     if (found == models.end()) user_error("there is no file or zoo model '{}'; the zoo has {}", name, zoo_names());
     c = *found;
     if (!o.family.empty() && parse_family(o.family) != c.family)

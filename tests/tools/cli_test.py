@@ -17,6 +17,7 @@ WRONG_USAGE = [
     (["bogus"], "unknown command 'bogus'"),
     ([], "name a command"),
     (["run"], "name a model"),
+    (["opt"], "name a file"),
     (["sweep", "x"], "not available yet"),
     ([*RUN, "--bogus"], "--bogus; stepc run --help"),
     ([*RUN, "--memory-budget", "80%"], "not available yet"),
@@ -36,6 +37,7 @@ WRONG_USAGE = [
 BAD_INPUT = [
     (["inspect", "absent.onnx"], "No such file"),
     (["inspect", "absent"], "no file or zoo model"),
+    (["inspect", "llama"], "--family llama"),
     (["inspect", "empty.onnx"], "empty"),
     (["inspect", "garbage.onnx"], "not an ONNX model"),
     (["inspect", "."], "not a regular file"),

@@ -66,7 +66,7 @@ int run(const DriverOptions& options) {
     }
     return 0;
   }
-  if (options.model.empty()) user_error("stepc opt: name a file with the text of a graph, or - for standard input");
+  if (options.model.empty()) throw UsageError("name a file with the text of a graph, or - for standard input");
   Graph graph = read_input(options.model);
   const TrainOptions train = options.train_options();
   PassContext context(train);
