@@ -1,4 +1,5 @@
 // Attention kernels against the reference interpreter, the bit rule, and what is touched.
+#include "codegen/cpu/program.h"
 #include "ir/builder.h"
 #include "ir/kernel.h"
 #include "tests/runtime/run_graph.h"
@@ -316,6 +317,14 @@ TEST(AttentionKernel, KeysThatDoNotFitAreReadOncePerTileOfQueries) {
   EXPECT_EQ(kernel.scratch_bytes, 0);
   EXPECT_EQ(kernel.traffic.read_bytes, x.bytes() + 128 * 2 * x.bytes());
   EXPECT_EQ(kernel.traffic.write_bytes, x.bytes() + 8192 * 4);
+}
+
+TEST(AttentionKernel, OffsetsBeyond32BitsAreGenerated) {
+  const Type x{Dtype::f32, {2, 1, int64_t{1} << 26, 64}};
+  const Kernel kernel = kernel_of(describe(x, x, rules(true, 0, 1000)));
+  EXPECT_EQ(kernel.traffic.ideal_bytes, 4 * x.bytes() + (int64_t{2} << 26) * 4);
+  EXPECT_THAT(cpu::print_function(kernel).text, testing::HasSubstr("AttentionTensor q = {buffer<float>(args, 0), "
+                                                                   "{4294967296, 4294967296, 64, 1}}"));
 }
 
 TEST(AttentionKernel, SaysWhatItDoesNotCarry) {

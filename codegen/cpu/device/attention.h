@@ -6,6 +6,9 @@
 // Attention by tiles of queries and keys; the scores of a tile live in cache and nowhere else.
 namespace stepc_device {
 
+// What a task may have on its stack: the tiles that ir/kernel/attention.cpp allows, and a little beside them.
+constexpr int64_t kAttentionStack = (int64_t{1} << 19) + 4096;
+
 // A tensor of four axes [batch, head, row, column], strides in elements.
 struct AttentionTensor {
   float* data;
@@ -259,9 +262,11 @@ template <int64_t kQueries, int64_t kKeys, int64_t kDepth, int64_t kValueDepth>
 inline void attention_forward(const StepcKernelArgs* args, const AttentionProblem& p, const AttentionTensor& q,
                               const AttentionTensor& k, const AttentionTensor& v, const AttentionTensor& o,
                               const AttentionTensor& lse) {
+  typedef AttentionForward<kQueries, kKeys, kDepth, kValueDepth> Forward;
+  static_assert(sizeof(Forward) <= kAttentionStack, "tiles too large");
   const int64_t tiles = (p.queries + kQueries - 1) / kQueries;
   parallel_for(args, p.batch * p.heads * tiles, 1, [&](int64_t begin, int64_t end) {
-    AttentionForward<kQueries, kKeys, kDepth, kValueDepth> forward(p, q, k, v, o, lse);
+    Forward forward(p, q, k, v, o, lse);
     for (int64_t task = begin; task < end; ++task) {
       const int64_t row = task / tiles;
       forward.run(row / p.heads, row % p.heads, paired(task % tiles, tiles) * kQueries);

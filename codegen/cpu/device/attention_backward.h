@@ -139,6 +139,7 @@ class AttentionBackward {
 template <int64_t kQueries, int64_t kKeys, int64_t kDepth, int64_t kValueDepth, bool kTwoPhases>
 inline void attention_backward(const StepcKernelArgs* args, const AttentionProblem& p, const AttentionGradients& t) {
   typedef AttentionBackward<kQueries, kKeys, kDepth, kValueDepth> Backward;
+  static_assert(sizeof(Backward) <= kAttentionStack, "tiles too large");
   const int64_t key_tiles = (p.keys + kKeys - 1) / kKeys, query_tiles = (p.queries + kQueries - 1) / kQueries;
   const auto for_each = [&](int64_t tasks, const auto& run) {
     parallel_for(args, tasks, 1, [&](int64_t begin, int64_t end) {
