@@ -31,17 +31,28 @@ struct Target {
   std::string output_name;
 };
 
+bool is_trained(const GraphInput& input) { return input.role == InputRole::weight && input.trainable; }
+
+bool is_float_data(const Graph& graph, const GraphInput& input) {
+  return input.role == InputRole::data && is_float(graph.dtype(input.value));
+}
+
+// The glob of data inputs to differentiate.
+std::string input_pattern(const Graph& graph, const TrainOptions& options) {
+  return options.grad_inputs.value_or(std::ranges::any_of(graph.inputs(), is_trained) ? "" : "*");
+}
+
 std::vector<Target> targets_of(const Graph& graph, const TrainOptions& options) {
   std::vector<Target> targets;
   for (const GraphInput& input : graph.inputs())
-    if (input.role == InputRole::weight && input.trainable)
+    if (is_trained(input))
       targets.push_back({input.value, "grad/" + (input.initializer.empty() ? input.name : input.initializer)});
-  const std::string pattern = options.grad_inputs.value_or(targets.empty() ? "*" : "");
+  const std::string pattern = input_pattern(graph, options);
   const bool needs_match = targets.empty() || (!pattern.empty() && pattern != "*");
   const size_t weights = targets.size();
   std::vector<std::string> candidates;
   for (const GraphInput& input : graph.inputs()) {
-    if (input.role != InputRole::data || !is_float(graph.dtype(input.value))) continue;
+    if (!is_float_data(graph, input)) continue;
     candidates.push_back(input.name);
     if (glob_match(pattern, input.name)) targets.push_back({input.value, "gradin/" + input.name});
   }
@@ -69,14 +80,13 @@ std::string describe(const Graph& graph, const Node& node) {
 
 class ReverseSweep {
  public:
-  ReverseSweep(Graph& graph, ValueId loss, std::span<const Target> targets, const VjpListener& listener)
+  ReverseSweep(Graph& graph, ValueId loss, std::vector<bool> active, const VjpListener& listener)
       : graph_(graph),
         builder_(graph, Origin{Phase::backward, {}, {}}),
         listener_(listener),
         order_(graph.order()),
-        active_(static_cast<size_t>(graph.value_limit())),
+        active_(std::move(active)),
         gradients_(static_cast<size_t>(graph.value_limit())) {
-    mark_active(targets);
     refuse_missing_rules(loss);
     run(loss);
   }
@@ -86,17 +96,6 @@ class ReverseSweep {
 
  private:
   bool active(ValueId value) const { return value.valid() && active_[static_cast<size_t>(value.index)]; }
-
-  // A float value that depends on a target.
-  void mark_active(std::span<const Target> targets) {
-    for (const Target& target : targets) active_[static_cast<size_t>(target.input.index)] = true;
-    for (const NodeId id : order_) {
-      const Node& node = graph_.node(id);
-      if (std::ranges::none_of(node.inputs, [&](ValueId input) { return active(input); })) continue;
-      for (const ValueId output : node.outputs)
-        active_[static_cast<size_t>(output.index)] = is_float(graph_.dtype(output));
-    }
-  }
 
   // Lists every node that the gradient must cross and cannot.
   void refuse_missing_rules(ValueId loss) const {
@@ -172,7 +171,7 @@ class ReverseSweep {
   Builder builder_;
   const VjpListener& listener_;
   std::vector<NodeId> order_;
-  std::vector<bool> active_;
+  std::vector<bool> active_;  // differentiated_values
   std::vector<ValueId> gradients_;
 };
 
@@ -200,10 +199,26 @@ constexpr std::string_view kForbidsAfter[] = {"loss", "raise-aten"};
 
 }  // namespace
 
+std::vector<bool> differentiated_values(const Graph& graph, const TrainOptions& options) {
+  std::vector<bool> active(static_cast<size_t>(graph.value_limit()));
+  const auto at = [&](ValueId value) -> std::vector<bool>::reference {
+    return active[static_cast<size_t>(value.index)];
+  };
+  const std::string pattern = input_pattern(graph, options);
+  for (const GraphInput& input : graph.inputs())
+    if (is_trained(input) || (is_float_data(graph, input) && glob_match(pattern, input.name))) at(input.value) = true;
+  for (NodeId id = graph.first(); id.valid(); id = graph.next(id)) {
+    const Node& node = graph.node(id);
+    if (std::ranges::none_of(node.inputs, [&](ValueId input) { return input.valid() && at(input); })) continue;
+    for (const ValueId output : node.outputs) at(output) = is_float(graph.dtype(output));
+  }
+  return active;
+}
+
 void differentiate(Graph& graph, PassContext& context, const VjpListener& listener) {
   const std::vector<Target> targets = targets_of(graph, context.options);
   const int32_t first_new = graph.node_limit();
-  const ReverseSweep sweep(graph, loss_of(graph), targets, listener);
+  const ReverseSweep sweep(graph, loss_of(graph), differentiated_values(graph, context.options), listener);
   std::vector<std::string> unreached;
   for (const Target& target : targets) {
     if (const ValueId gradient = sweep.gradient(target.input); gradient.valid())

@@ -3,6 +3,7 @@
 #include "passes/pass.h"
 
 #include <functional>
+#include <vector>
 
 namespace stepc {
 
@@ -14,5 +15,8 @@ using VjpListener = std::function<void(NodeId node, ValueId operand_gradient, in
 // listener the VJP of a node is built once per differentiated operand, so that what each formula reads is seen apart.
 // Throws UserError that lists every operation without a derivative on a needed path.
 void differentiate(Graph& graph, PassContext& context, const VjpListener& listener = nullptr);
+
+// Per value index: whether the value is a float that depends on an input which the options differentiate.
+std::vector<bool> differentiated_values(const Graph& graph, const TrainOptions& options);
 
 }  // namespace stepc

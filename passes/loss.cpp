@@ -105,6 +105,17 @@ Choice choose(const Graph& graph, const LossOptions& options) {
   return {options.kind, *output};
 }
 
+bool takes_labels(LossKind kind) { return kind == LossKind::cross_entropy || kind == LossKind::mse; }
+
+std::string label_name(const LossOptions& options) { return options.labels.empty() ? "label" : options.labels; }
+
+LossOptions resolved(LossOptions options, const Choice& choice) {
+  options.kind = choice.kind;
+  options.logits = choice.of.name;
+  options.labels = takes_labels(choice.kind) ? label_name(options) : "";
+  return options;
+}
+
 class LossBuilder {
  public:
   LossBuilder(Graph& graph, const TrainOptions& options)
@@ -144,7 +155,7 @@ class LossBuilder {
 
   // An input of the model with the name asked for, or a new one.
   ValueId label_input(const Type& type) {
-    const std::string name = options_.loss.labels.empty() ? "label" : options_.loss.labels;
+    const std::string name = label_name(options_.loss);
     const GraphInput* existing = graph_.find_input(name);
     if (existing == nullptr) return graph_.add_input(type, InputRole::label, name);
     const bool integer_labels = is_integer(type.dtype) && is_integer(graph_.dtype(existing->value));
@@ -207,6 +218,7 @@ bool run(Graph& graph, PassContext& context) {
   refuse_reserved_names(graph);
   const Choice choice = choose(graph, context.options.loss);
   const ValueId loss = LossBuilder(graph, context.options).build(choice);
+  context.loss = resolved(context.options.loss, choice);
   context.note(
       fmt::format("{} of {} {}", loss_kind_name(choice.kind), choice.of.name, to_string(graph.type(choice.of.value))));
 

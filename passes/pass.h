@@ -54,6 +54,7 @@ struct PassContext {
 
   const TrainOptions& options;
   const LibraryScratch* scratch = nullptr;  // null: library contractions need none
+  std::optional<LossOptions> loss;          // left by loss: with the kind and the names that it chose
   std::optional<Plan> plan;                 // left by plan-memory; reset where a pass breaks Fact::planned
   std::vector<std::string> notes;           // one line each; the runner moves them into the pass's row
 

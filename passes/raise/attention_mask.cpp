@@ -1,6 +1,7 @@
 #include "passes/raise/attention_mask.h"
 
 #include "ir/op_def.h"
+#include "ir/support/checked.h"
 #include "passes/rewrite.h"
 
 #include <algorithm>
@@ -121,6 +122,25 @@ std::optional<int64_t> causal_offset(const Graph& graph, ValueId mask, bool atte
   for (int64_t i = 0; i < shape.numel(); ++i)
     if (attends(*tensor, i, attend) != (i % keys <= i / keys % queries + offset)) return std::nullopt;
   return offset;
+}
+
+std::optional<int64_t> unmasked_pairs(const Graph& graph, const Attention& attention, ValueId mask) {
+  if (!mask.valid()) return attention.pairs();
+  const Tensor* tensor = constant_of(graph, mask, 2);
+  if (tensor == nullptr) return std::nullopt;
+  const Shape& shape = tensor->type().shape;
+  const int64_t rows = shape[shape.rank() - 2], columns = shape[shape.rank() - 1];
+  if (shape.numel() == 0) return 0;
+  const int64_t planes = shape.numel() / (rows * columns);
+  int64_t count = 0;
+  for (int64_t plane = 0; plane < planes; ++plane)
+    for (int64_t query = 0; query < attention.queries; ++query) {
+      const Attention::KeyRange range = attention.keys_of(query);
+      const int64_t row = (plane * rows + (rows == 1 ? 0 : query)) * columns;
+      for (int64_t key = range.begin; key < range.end; ++key)
+        count += attends(*tensor, row + (columns == 1 ? 0 : key), true) != false ? 1 : 0;
+    }
+  return checked_mul(count, attention.batch * attention.heads / planes);  // views repeat each plane alike
 }
 
 }  // namespace stepc

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ir/attention.h"
 #include "ir/graph.h"
 
 #include <cstdint>
@@ -19,5 +20,9 @@ bool leaves_a_key(const Graph& graph, ValueId mask, bool attend);
 // The offset d where the mask is the constant j <= i + d on its last two axes, in every plane: as bool, equal to
 // `attend` there and not elsewhere, or added as 0 and a number that no score makes up for. No row is without a key.
 std::optional<int64_t> causal_offset(const Graph& graph, ValueId mask, bool attend);
+
+// How many pairs of a query and a key, over all batches and heads, the limits and the mask operand (or kNoValue) let
+// through. Nothing where the mask is no constant.
+std::optional<int64_t> unmasked_pairs(const Graph& graph, const Attention& attention, ValueId mask);
 
 }  // namespace stepc

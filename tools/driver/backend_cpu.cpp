@@ -49,7 +49,8 @@ Rows make_rows(const Step& step, const cpu::Program& program) {
       result.rows.push_back(std::move(row));
     }
     KernelRow& row = result.rows[entry->second];
-    row.onnx.insert(row.onnx.end(), origin.onnx.begin(), origin.onnx.end());
+    for (const std::string& onnx : origin.onnx)
+      if (std::ranges::find(row.onnx, onnx) == row.onnx.end()) row.onnx.push_back(onnx);
     ++row.count;
     row.flops += launch.kernel.traffic.flops;
     row.read_bytes += launch.kernel.traffic.read_bytes;

@@ -1,5 +1,6 @@
 #include "tools/driver/report.h"
 
+#include "ir/support/checked.h"
 #include "models/atomic_file.h"
 #include "passes/memory/timeline.h"
 
@@ -65,13 +66,15 @@ Json optimizer_json(const OptimizerOptions& optimizer) {
           {"momentum", optimizer.momentum}};
 }
 
-Json options_json(const DriverOptions& options) {
+Json options_json(const Report& report) {
+  const DriverOptions& options = report.options;
   const TrainOptions train = options.train_options();
-  return {{"loss", loss_kind_name(train.loss.kind)},
-          {"logits", train.loss.logits},
-          {"labels", train.loss.labels},
-          {"shift", train.loss.shift},
-          {"ignore_index", train.loss.ignore_index},
+  const LossOptions& loss = report.step != nullptr ? report.step->loss : train.loss;
+  return {{"loss", loss_kind_name(loss.kind)},
+          {"logits", loss.logits},
+          {"labels", loss.labels},
+          {"shift", loss.shift},
+          {"ignore_index", loss.ignore_index},
           {"trainable", options.trainable},
           {"frozen", options.frozen},
           {"grad_inputs", or_null(train.grad_inputs)},
@@ -152,17 +155,43 @@ Json memory_json(const Report& report) {
           {"timeline", timeline_json(report.step->graph, plan, memory_timeline(plan))}};
 }
 
+// The rule of thumb: 6 per parameter and token position, attention apart.
+std::optional<int64_t> model_6n(const Report& report, const Graph& graph) {
+  const std::optional<int64_t> tokens = token_positions(graph);
+  if (!tokens) return std::nullopt;
+  return checked_mul(6 * parameter_count(report.model.import, false),
+                     checked_mul(*tokens, report.options.train.accumulate));
+}
+
+// Of one step: every micro-step counts.
 Json flops_json(const Report& report) {
-  if (report.step == nullptr || !report.step->flops) return nullptr;
-  const PhaseFlops& flops = *report.step->flops;
-  return {{"forward", flops.forward},
-          {"backward", flops.backward},
-          {"recompute", 0},
-          {"optimizer", report.step->optimizer_flops},
-          {"model_6n", nullptr},
-          {"attention", nullptr},
-          {"attention_unmasked", nullptr},
-          {"executed", nullptr}};
+  const bool differentiated = report.step != nullptr && report.step->flops;
+  const Graph& graph = report.step != nullptr ? report.step->graph : report.model.import.graph;
+  const int64_t micro_steps = report.options.train.accumulate;
+  Json flops{{"forward", report.step == nullptr ? Json(forward_flops(graph)) : Json(nullptr)},
+             {"backward", nullptr},
+             {"recompute", nullptr},
+             {"optimizer", nullptr},
+             {"model_6n", or_null(model_6n(report, graph))},
+             {"attention", nullptr},
+             {"attention_unmasked", nullptr},
+             {"executed", nullptr}};
+  if (differentiated) {
+    flops["forward"] = report.step->flops->forward * micro_steps;
+    flops["backward"] = report.step->flops->backward * micro_steps;
+    flops["recompute"] = 0;
+    flops["optimizer"] = report.step->optimizer_flops;
+  }
+  if (differentiated && report.step->attention) {
+    flops["attention"] = report.step->attention->all_pairs * micro_steps;
+    if (report.step->attention->unmasked) flops["attention_unmasked"] = *report.step->attention->unmasked * micro_steps;
+  }
+  if (!report.kernels.empty()) {
+    int64_t executed = 0;
+    for (const KernelRow& kernel : report.kernels) executed += kernel.flops;
+    flops["executed"] = executed;
+  }
+  return flops;
 }
 
 Json kernels_json(const std::vector<KernelRow>& kernels) {
@@ -229,7 +258,7 @@ Json saved_json(const Graph&, const SavedListing& listing) {
 }
 
 Json report_json(const Report& report) {
-  Json document{{"schema", "stepc-report/1"}, {"model", model_json(report)}, {"options", options_json(report.options)}};
+  Json document{{"schema", "stepc-report/1"}, {"model", model_json(report)}, {"options", options_json(report)}};
   document["passes"] = report.step != nullptr ? passes_json(*report.step) : Json(nullptr);
   document["saved"] = report.step != nullptr ? saved_json(report.step->graph, report.step->saved) : Json(nullptr);
   document["loads"] = report.step != nullptr ? Json(report.step->saved.loads) : Json(nullptr);

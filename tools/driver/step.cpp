@@ -3,7 +3,7 @@
 #include "ir/constant_store.h"
 #include "ir/op_def.h"
 #include "ir/printer.h"
-#include "ir/support/error.h"
+#include "ir/support/checked.h"
 #include "passes/pipelines.h"
 #include "tools/driver/dump.h"
 
@@ -24,6 +24,21 @@ PhaseFlops phase_flops(const Graph& graph) {
 
 }  // namespace
 
+int64_t forward_flops(const Graph& graph) {
+  return flops_of(graph, [](Phase) { return true; });
+}
+
+std::optional<int64_t> token_positions(const Graph& graph) {
+  std::optional<int64_t> rows;
+  for (const GraphInput& input : graph.inputs()) {
+    if (input.role != InputRole::data) continue;
+    const auto& [dtype, shape] = graph.type(input.value);
+    if (is_integer(dtype) && shape.rank() == 2) return shape.numel();
+    if (is_float(dtype) && shape.rank() == 3 && !rows) rows = checked_mul(shape[0], shape[1]);
+  }
+  return rows;
+}
+
 Step build_step(Model& model, const DriverOptions& options, const LibraryScratch* scratch) {
   const TrainOptions train = options.train_options();
   PassContext context(train);
@@ -37,6 +52,7 @@ Step build_step(Model& model, const DriverOptions& options, const LibraryScratch
   runner.skip = {options.skip.begin(), options.skip.end()};
   runner.bisect = options.bisect;
   runner.dump = [&](const Graph& graph, std::string_view pass, size_t position) {
+    if (pass == "raise-composites") step.attention = attention_flops(graph, train);
     if (pass == "autodiff") step.flops = phase_flops(graph);
     if (dump) dump->write(graph, pass, position);
   };
@@ -44,6 +60,7 @@ Step build_step(Model& model, const DriverOptions& options, const LibraryScratch
   step.optimizer_flops = flops_of(step.graph, [](Phase phase) { return phase == Phase::optimizer; });
   step.saved = saved_tensors(step.graph, Layouts(step.graph));
   step.plan = std::move(context.plan);
+  step.loss = context.loss.value_or(train.loss);
   return step;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ir/plan.h"
+#include "passes/analysis/attention_flops.h"
 #include "passes/analysis/saved.h"
 #include "passes/runner.h"
 #include "tools/driver/model.h"
@@ -13,7 +14,7 @@
 
 namespace stepc {
 
-// FLOPs of the joint graph right after autodiff, by phase.
+// FLOPs of the joint graph right after autodiff, by phase; of one micro-step.
 struct PhaseFlops {
   int64_t forward = 0;  // loss included
   int64_t backward = 0;
@@ -23,11 +24,20 @@ struct PhaseFlops {
 struct Step {
   Graph graph;
   std::vector<PassRow> passes;
+  LossOptions loss;                 // as the pass loss chose
   SavedListing saved;               // compiled accounting
   std::optional<Plan> plan;         // absent where --stop-after ended before plan-memory
   std::optional<PhaseFlops> flops;  // absent before autodiff
+  std::optional<AttentionFlops> attention;
   int64_t optimizer_flops = 0;
 };
+
+// FLOPs of a graph's nodes, one that is not differentiated yet.
+int64_t forward_flops(const Graph& graph);
+
+// Token positions of one micro-step, by the graph's inputs: elements of an integer matrix, else rows of a float input
+// of rank 3 ([batch, sequence, width]). Nothing for other inputs.
+std::optional<int64_t> token_positions(const Graph& graph);
 
 // Runs the default pipeline on the model's graph, which it takes, with the options' dumps, skips and stops.
 Step build_step(Model& model, const DriverOptions& options, const LibraryScratch* scratch);

@@ -40,14 +40,6 @@ StepTime summary(std::vector<double> times_us) {
   return {times_us.front(), (times_us[(n - 1) / 2] + times_us[n / 2]) / 2, times_us.back()};
 }
 
-// Token positions of one batch: the elements of its integer inputs' first matrix.
-int64_t tokens_per_step(const Graph& graph, int64_t accumulate) {
-  for (const GraphInput& input : graph.inputs())
-    if (input.role == InputRole::data && is_integer(graph.dtype(input.value)) && graph.shape(input.value).rank() == 2)
-      return graph.shape(input.value).numel() * accumulate;
-  return 0;
-}
-
 void run_steps(Session& session, Backend& backend, const DriverOptions& options, const Graph& graph,
                int64_t accumulate) {
   std::vector<double> times_us;
@@ -64,8 +56,8 @@ void run_steps(Session& session, Backend& backend, const DriverOptions& options,
   if (times_us.empty()) return;
   RunFigures& figures = session.figures();
   figures.time = summary(times_us);
-  if (const int64_t tokens = tokens_per_step(graph, accumulate); tokens > 0)
-    figures.tokens_per_s = static_cast<double>(tokens) / (figures.time->median_us * 1e-6);
+  if (const std::optional<int64_t> tokens = token_positions(graph))
+    figures.tokens_per_s = static_cast<double>(*tokens * accumulate) / (figures.time->median_us * 1e-6);
   figures.measured_peak_bytes = backend.measured_peak_bytes();
 }
 
