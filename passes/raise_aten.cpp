@@ -15,21 +15,13 @@
 namespace stepc {
 namespace {
 
-bool raise(Graph& graph, NodeId id) {
-  switch (graph.node(id).op) {
-    case Op::reciprocal:
-    case Op::div: return raise_rsqrt(graph, id);
-    case Op::mul: return raise_silu(graph, id);
-    default: return false;
-  }
-}
+constexpr RulesOfOp kRules[] = {
+    {Op::reciprocal, {raise_rsqrt}},
+    {Op::div, {raise_rsqrt}},
+    {Op::mul, {raise_silu}},
+};
 
-bool run(Graph& graph, PassContext&) {
-  bool changed = false;
-  for (const NodeId id : graph.order())
-    if (graph.alive(id)) changed |= raise(graph, id);
-  return changed;
-}
+bool run(Graph& graph, PassContext&) { return raise_all(graph, kRules); }
 
 constexpr Fact kRefuses[] = {Fact::has_backward};
 constexpr Fact kBreaks[] = {Fact::scheduled, Fact::planned};

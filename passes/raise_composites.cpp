@@ -12,16 +12,8 @@
 #include "passes/pass.h"
 #include "passes/raise/rules.h"
 
-#include <algorithm>
-#include <array>
-
 namespace stepc {
 namespace {
-
-struct RulesOfOp {
-  Op op;
-  std::array<RaisingRule, 6> rules;  // in the order in which they are tried; null where there are fewer
-};
 
 constexpr RulesOfOp kRules[] = {
     {Op::reciprocal, {raise_rsqrt}},
@@ -33,18 +25,7 @@ constexpr RulesOfOp kRules[] = {
     {Op::gather_elements, {raise_cross_entropy}},
 };
 
-bool raise(Graph& graph, NodeId id) {
-  const auto entry = std::ranges::find(kRules, graph.node(id).op, &RulesOfOp::op);
-  if (entry == std::end(kRules)) return false;
-  return std::ranges::any_of(entry->rules, [&](RaisingRule rule) { return rule != nullptr && rule(graph, id); });
-}
-
-bool run(Graph& graph, PassContext&) {
-  bool changed = false;
-  for (const NodeId id : graph.order())
-    if (graph.alive(id)) changed |= raise(graph, id);
-  return changed;
-}
+bool run(Graph& graph, PassContext&) { return raise_all(graph, kRules); }
 
 constexpr Fact kRefuses[] = {Fact::has_backward};
 constexpr Fact kBreaks[] = {Fact::scheduled, Fact::planned};

@@ -1,5 +1,4 @@
 #include "ir/builder.h"
-#include "ir/op_def.h"
 #include "ir/ops/convolve.h"
 #include "ir/support/checked.h"
 
@@ -14,27 +13,23 @@ Convolution bound(const Graph& graph, const Node& node) {
 }
 
 std::vector<Type> infer(const InferArgs& args) {
-  const Type &x = args.in(0), &w = args.in(1);
-  if (!is_float(x.dtype) || w.dtype != x.dtype)
-    user_error("operands {} and {} have no common float type", to_string(x), to_string(w));
-  const Convolution conv = bind_convolution(args.attrs, x.shape, w.shape);
-  if (args.has(2) && args.in(2) != Type{x.dtype, {w.shape[0]}})
-    user_error("bias {} for {} output channels of {}", to_string(args.in(2)), w.shape[0], dtype_name(x.dtype));
-  return {{x.dtype, conv.output_shape()}};
+  const Dtype dtype = convolved_dtype(args);
+  const Shape& w = args.in(1).shape;
+  const Convolution conv = bind_convolution(args.attrs, args.in(0).shape, w);
+  if (args.has(2) && args.in(2) != Type{dtype, {w[0]}})
+    user_error("bias {} for {} output channels of {}", to_string(args.in(2)), w[0], dtype_name(dtype));
+  return {{dtype, conv.output_shape()}};
 }
 
 // dx = conv_backward_input(dy, w), dw = conv_backward_weight(x, dy), dbias = Σ dy over the batch and the spatial dims.
 void vjp(VjpArgs& args) {
   Builder& b = args.b;
   const ValueId dy = args.grad();
-  const auto with_shape = [&](std::string_view key, ValueId of) {
-    Attrs attrs = args.node().attrs;
-    attrs.set(key, args.graph().shape(of).dims());
-    return attrs;
-  };
   const ValueId x = args.in(0), w = args.in(1);
-  if (args.needs(0)) args.set(0, b.make(Op::conv_backward_input, {dy, w}, with_shape("input_shape", x)));
-  if (args.needs(1)) args.set(1, b.make(Op::conv_backward_weight, {x, dy}, with_shape("weight_shape", w)));
+  const Attrs of_dx = attrs_for(args.node(), "input_shape", b.shape(x));
+  const Attrs of_dw = attrs_for(args.node(), "weight_shape", b.shape(w));
+  if (args.needs(0)) args.set(0, b.make(Op::conv_backward_input, {dy, w}, of_dx));
+  if (args.needs(1)) args.set(1, b.make(Op::conv_backward_weight, {x, dy}, of_dw));
   if (args.needs(2)) {
     std::vector<int64_t> axes = {0};
     for (size_t i = 2; i < b.shape(dy).rank(); ++i) axes.push_back(static_cast<int64_t>(i));
@@ -67,10 +62,7 @@ constinit const OpDef op_conv = {
     .kind = OpKind::contraction,
     .min_inputs = 2,
     .max_inputs = 3,
-    .attrs = {{{"strides", AttrKind::integers},
-               {"pads", AttrKind::integers},
-               {"dilations", AttrKind::integers},
-               {"group", AttrKind::integer, false, 1}}},
+    .attrs = convolution_attrs(),
     .infer = infer,
     .vjp = vjp,
     .flops = flops,

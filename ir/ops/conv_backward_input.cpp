@@ -1,5 +1,4 @@
 #include "ir/builder.h"
-#include "ir/op_def.h"
 #include "ir/ops/convolve.h"
 #include "ir/support/checked.h"
 
@@ -10,24 +9,18 @@ namespace {
 // conv_backward_input(dy, w) → dx of shape `input_shape`: the gradient of conv(x, w) by x, a transposed convolution.
 
 std::vector<Type> infer(const InferArgs& args) {
-  const Type &dy = args.in(0), &w = args.in(1);
-  if (!is_float(dy.dtype) || w.dtype != dy.dtype)
-    user_error("operands {} and {} have no common float type", to_string(dy), to_string(w));
+  const Dtype dtype = convolved_dtype(args);
   const Shape x(args.attrs.integers("input_shape"));
-  const Shape y = bind_convolution(args.attrs, x, w.shape).output_shape();
-  if (dy.shape != y) user_error("a gradient {} for a result {}", to_string(dy.shape), to_string(y));
-  return {{dy.dtype, x}};
+  check_result_gradient(args, x, args.in(1).shape, args.in(0).shape);
+  return {{dtype, x}};
 }
 
 // dx is linear in dy and in w: ddy = conv(g, w), dw = conv_backward_weight(g, dy)
 void vjp(VjpArgs& args) {
-  Attrs attrs;
-  for (const auto& [key, value] : args.node().attrs)
-    if (key != "input_shape") attrs.set(key, value);
   const ValueId g = args.grad(), dy = args.in(0), w = args.in(1);
-  if (args.needs(0)) args.set(0, args.b.make(Op::conv, {g, w}, attrs));
-  attrs.set("weight_shape", args.graph().shape(w).dims());
-  if (args.needs(1)) args.set(1, args.b.make(Op::conv_backward_weight, {g, dy}, attrs));
+  const Attrs of_dw = attrs_for(args.node(), "weight_shape", args.graph().shape(w));
+  if (args.needs(0)) args.set(0, args.b.make(Op::conv, {g, w}, attrs_for(args.node())));
+  if (args.needs(1)) args.set(1, args.b.make(Op::conv_backward_weight, {g, dy}, of_dw));
 }
 
 int64_t flops(const Graph& graph, const Node& node) {
@@ -49,11 +42,7 @@ constinit const OpDef op_conv_backward_input = {
     .kind = OpKind::contraction,
     .min_inputs = 2,
     .max_inputs = 2,
-    .attrs = {{{"input_shape", AttrKind::integers},
-               {"strides", AttrKind::integers},
-               {"pads", AttrKind::integers},
-               {"dilations", AttrKind::integers},
-               {"group", AttrKind::integer, false, 1}}},
+    .attrs = convolution_attrs("input_shape"),
     .infer = infer,
     .vjp = vjp,
     .flops = flops,

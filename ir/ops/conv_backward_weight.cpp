@@ -1,5 +1,4 @@
 #include "ir/builder.h"
-#include "ir/op_def.h"
 #include "ir/ops/convolve.h"
 #include "ir/support/checked.h"
 
@@ -10,24 +9,18 @@ namespace {
 // conv_backward_weight(x, dy) → dw of shape `weight_shape`: the gradient of conv(x, w) by w.
 
 std::vector<Type> infer(const InferArgs& args) {
-  const Type &x = args.in(0), &dy = args.in(1);
-  if (!is_float(x.dtype) || dy.dtype != x.dtype)
-    user_error("operands {} and {} have no common float type", to_string(x), to_string(dy));
+  const Dtype dtype = convolved_dtype(args);
   const Shape w(args.attrs.integers("weight_shape"));
-  const Shape y = bind_convolution(args.attrs, x.shape, w).output_shape();
-  if (dy.shape != y) user_error("a gradient {} for a result {}", to_string(dy.shape), to_string(y));
-  return {{x.dtype, w}};
+  check_result_gradient(args, args.in(0).shape, w, args.in(1).shape);
+  return {{dtype, w}};
 }
 
 // dw is linear in x and in dy: dx = conv_backward_input(dy, g), ddy = conv(x, g)
 void vjp(VjpArgs& args) {
-  Attrs attrs;
-  for (const auto& [key, value] : args.node().attrs)
-    if (key != "weight_shape") attrs.set(key, value);
   const ValueId g = args.grad(), x = args.in(0), dy = args.in(1);
-  if (args.needs(1)) args.set(1, args.b.make(Op::conv, {x, g}, attrs));
-  attrs.set("input_shape", args.graph().shape(x).dims());
-  if (args.needs(0)) args.set(0, args.b.make(Op::conv_backward_input, {dy, g}, attrs));
+  const Attrs of_dx = attrs_for(args.node(), "input_shape", args.graph().shape(x));
+  if (args.needs(0)) args.set(0, args.b.make(Op::conv_backward_input, {dy, g}, of_dx));
+  if (args.needs(1)) args.set(1, args.b.make(Op::conv, {x, g}, attrs_for(args.node())));
 }
 
 int64_t flops(const Graph& graph, const Node& node) {
@@ -49,11 +42,7 @@ constinit const OpDef op_conv_backward_weight = {
     .kind = OpKind::contraction,
     .min_inputs = 2,
     .max_inputs = 2,
-    .attrs = {{{"weight_shape", AttrKind::integers},
-               {"strides", AttrKind::integers},
-               {"pads", AttrKind::integers},
-               {"dilations", AttrKind::integers},
-               {"group", AttrKind::integer, false, 1}}},
+    .attrs = convolution_attrs("weight_shape"),
     .infer = infer,
     .vjp = vjp,
     .flops = flops,

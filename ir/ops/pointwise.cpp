@@ -87,6 +87,17 @@ int64_t pointwise_flops(const Graph& graph, const Node& node) {
 
 void set_summed(VjpArgs& v, size_t i, ValueId gradient) { v.set(i, v.b.sum_to(gradient, v.b.shape(v.in(i)))); }
 
+void larger_or_smaller_vjp(VjpArgs& v, bool larger) {
+  const ValueId zero = v.b.scalar_like(0, v.grad());
+  const ValueId half = v.b.mul(v.grad(), 0.5);
+  const ValueId tie = v.b.binary(Op::equal, v.in(0), v.in(1));
+  for (const size_t i : {size_t{0}, size_t{1}}) {
+    if (!v.needs(i)) continue;
+    const ValueId loses = v.b.binary(Op::less, v.in(larger ? i : 1 - i), v.in(larger ? 1 - i : i));
+    set_summed(v, i, v.b.select(loses, zero, v.b.select(tie, half, v.grad())));
+  }
+}
+
 std::vector<ValueId> decompose_scalar(Builder& b, const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   const Expression e = expression(graph, node);

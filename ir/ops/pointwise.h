@@ -33,6 +33,8 @@ ScalarId scalar_binary(ScalarDag& dag, const Node& /*node*/, std::span<const Sca
 void set_summed(VjpArgs& v, size_t i, ValueId gradient);
 // The derivative is zero wherever it exists (steps), as in PyTorch: no gradient is built.
 inline void vjp_zero(VjpArgs& /*v*/) {}
+// Of the larger (smaller) of two operands: the gradient goes to it, half of it to each where they are equal.
+void larger_or_smaller_vjp(VjpArgs& v, bool larger);
 
 // --- decomposition: the scalar expression, each scalar operation as the pointwise operation of the same name
 std::vector<ValueId> decompose_scalar(Builder& b, const Graph& graph, NodeId id);

@@ -14,9 +14,12 @@
 
 // Attention as exporters write it, whatever the order of axes:
 //
-//   s = contraction(q, k)                 q and k each scaled or not, k transposed, keys and values repeated over
-//   groups s = s · scale                         or divided s = c · tanh(s / c)                   with a soft cap s = s
-//   + mask, select(mask, s, −∞)     masks added, or one chosen by p = softmax(s) o = contraction(p, v)
+//   s = contraction(q, k)            q and k scaled or not, k transposed, keys and values repeated over groups
+//   s = s · scale                    or divided
+//   s = c · tanh(s / c)              with a soft cap
+//   s = s + mask                     one or several, or select(mask, s, −∞)
+//   p = softmax(s)
+//   o = contraction(p, v)
 //
 // The composite makes the result of a query without any key 0, where plain softmax makes it NaN. So plain softmax is
 // raised only where no such row can be: masks whose sums stay finite, or constants that leave a key in every row.

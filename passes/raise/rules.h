@@ -2,12 +2,23 @@
 
 #include "ir/graph.h"
 
+#include <array>
+#include <span>
+
 namespace stepc {
 
 // A rule looks at one node as the last of a pattern. Where the pattern is there it puts one operation in its place and
 // answers true, else it leaves the graph alone. The result is mathematically the same for every input; it differs in
 // rounding only. A value in the middle of a pattern that something else reads keeps the pattern as it is.
 using RaisingRule = bool (*)(Graph& graph, NodeId id);
+
+struct RulesOfOp {
+  Op op;
+  std::array<RaisingRule, 6> rules;  // in the order in which they are tried; null where there are fewer
+};
+
+// Tries the rules of each node's op, operands before their readers. Returns whether the graph changed.
+bool raise_all(Graph& graph, std::span<const RulesOfOp> table);
 
 // activations.cpp
 bool raise_rsqrt(Graph& graph, NodeId id);
