@@ -10,6 +10,7 @@ namespace stepc::onnx_import {
 
 // Element types by their numbers in TensorProto.DataType.
 std::optional<Dtype> dtype_of(int32_t onnx_type);  // nothing for types that the IR lacks
+int32_t element_type(Dtype dtype);
 std::string element_type_name(int32_t onnx_type);  // "FLOAT16"; "type 99" for unknown numbers
 
 // float32 for float16 and bfloat16, else the dtype itself.

@@ -28,6 +28,7 @@ WRONG_USAGE = [
     ([*RUN, "--steps", "-1"], "expected a number from 0"),
     ([*RUN, "--clip-norm", "0"], "expected a number above 0"),
     ([*RUN, "--optimizer", "sgd:speed=1"], "no key 'speed'"),
+    ([*PLAN, "--dim", "batch=1", "--dump-onnx"], "say where with --dump-after"),
     ([*PLAN, "--dim", "batch=-3"], "cannot be negative"),
     ([*PLAN, "--dim", "batch=1e3"], "expected NAME=N"),
     ([*PLAN, "--dim", "batch=99999999999999999999"], "does not fit 64 bits"),

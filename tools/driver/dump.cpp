@@ -5,6 +5,7 @@
 #include "ir/printer.h"
 #include "ir/support/error.h"
 #include "models/atomic_file.h"
+#include "models/onnx/dump.h"
 #include "passes/registry.h"
 #include "tools/driver/io/files.h"
 
@@ -22,13 +23,21 @@ void DumpTarget::write(const Graph& graph, std::string_view pass_name, size_t po
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (error) user_error("cannot create {}: {}", directory, error.message());
-  write_graph(fmt::format("{}/{:02}-{}.ir", directory, position + 1, pass_name), graph);
+  const std::string stem = fmt::format("{}/{:02}-{}", directory, position + 1, pass_name);
+  if (onnx)
+    dump_onnx(graph, stem + ".onnx");
+  else
+    write_graph(stem + ".ir", graph);
 }
 
-std::optional<DumpTarget> parse_dump_target(const std::string& text) {
-  if (text.empty()) return std::nullopt;
+std::optional<DumpTarget> dump_target(const DriverOptions& options) {
+  const std::string& text = options.dump_after;
   const size_t equals = text.find('=');
-  DumpTarget target{text.substr(0, equals), equals == std::string::npos ? std::string() : text.substr(equals + 1)};
+  DumpTarget target{text.substr(0, equals), equals == std::string::npos ? std::string() : text.substr(equals + 1),
+                    options.dump_onnx};
+  if (target.onnx && target.directory.empty())
+    throw UsageError("--dump-onnx writes files: say where with --dump-after PASS=DIR or all=DIR");
+  if (text.empty()) return std::nullopt;
   if (target.pass != "all") find_pass(target.pass);
   return target;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ir/graph.h"
+#include "tools/driver/options.h"
 
 #include <optional>
 #include <string>
@@ -8,16 +9,18 @@
 
 namespace stepc {
 
-// Where --dump-after writes: one pass to standard output, or to files DIR/03-cse.ir.
+// Where --dump-after writes: text to standard output, or files DIR/03-cse.ir; with --dump-onnx files DIR/03-cse.onnx.
 struct DumpTarget {
   std::string pass;       // "all" or a pass's name
   std::string directory;  // empty: standard output
+  bool onnx = false;
 
   void write(const Graph& graph, std::string_view pass_name, size_t position) const;
 };
 
-// "PASS", "PASS=DIR", "all", "all=DIR"; empty text is no dump. Throws UserError for an unknown pass.
-std::optional<DumpTarget> parse_dump_target(const std::string& text);
+// By --dump-after: "PASS", "PASS=DIR", "all", "all=DIR"; empty text is no dump. Throws UserError for an unknown pass,
+// and for --dump-onnx without a folder.
+std::optional<DumpTarget> dump_target(const DriverOptions& options);
 
 // A graph's text in a file, with large constants beside it in FILE.constants/.
 void write_graph(const std::string& path, const Graph& graph);

@@ -111,7 +111,7 @@ void add_later_options(CLI::App& app) {
       app, "--remat", [](const std::string& text) { expect_only("--remat", text, "none", {text}); }, "none")
       ->group("");
   not_available(app, {"--memory-budget", "--saved-budget", "--cost", "--ledger", "--fuse-attention", "--fuse-loss",
-                      "--fuse-edges", "--device-spec", "--dump-onnx"});
+                      "--fuse-edges", "--device-spec"});
 }
 
 void add_loss_options(CLI::App& app, TrainOptions& train, const std::string& group) {
@@ -251,6 +251,7 @@ void add_pass_options(CLI::App& app, DriverOptions& options) {
   app.add_option("--dump-after", options.dump_after, "write the graph's text after this pass, or after all into DIR")
       ->type_name("PASS|all[=DIR]")
       ->group(group);
+  app.add_flag("--dump-onnx", options.dump_onnx, "dump .onnx files to look at instead of text")->group(group);
 }
 
 void add_data_options(CLI::App& app, DriverOptions& options) {

@@ -53,6 +53,7 @@ struct DriverOptions {
   std::vector<std::string> skip;
   std::optional<int64_t> bisect;
   std::string dump_after;  // PASS, "all" or "all=DIR"
+  bool dump_onnx = false;
   bool plan_only = false;
 
   // --- data and steps (run)

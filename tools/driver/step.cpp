@@ -46,7 +46,7 @@ Step build_step(Model& model, const DriverOptions& options, const LibraryScratch
 
   Step step;
   step.graph = std::move(model.import.graph);
-  const std::optional<DumpTarget> dump = parse_dump_target(options.dump_after);
+  const std::optional<DumpTarget> dump = dump_target(options);
   RunnerOptions runner;
   runner.stop_after = options.stop_after;
   runner.skip = {options.skip.begin(), options.skip.end()};

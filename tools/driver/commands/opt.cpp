@@ -74,7 +74,7 @@ int run(const DriverOptions& options) {
   runner.stop_after = options.stop_after;
   runner.skip = {options.skip.begin(), options.skip.end()};
   runner.bisect = options.bisect;
-  const std::optional<DumpTarget> dump = parse_dump_target(options.dump_after);
+  const std::optional<DumpTarget> dump = dump_target(options);
   if (dump)
     runner.dump = [&](const Graph& after, std::string_view pass, size_t position) {
       dump->write(after, pass, position);
