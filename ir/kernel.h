@@ -283,8 +283,13 @@ Kernel describe_kernel(const Graph& graph, NodeId node, const LayoutOf& layouts)
 // Why no kernel carries a node, or nullopt if one does: what `describe_kernel` may be asked for.
 std::optional<std::string> why_no_kernel(const Graph& graph, NodeId node, const LayoutOf& layouts);
 
-// Why no map kernel can carry the body (of Op::fused; its outputs must have one shape), or nullopt if one can.
-std::optional<std::string> why_no_map(const Graph& body);
-inline bool can_emit_map(const Graph& body) { return !why_no_map(body); }
+// Some nodes of a graph that one kernel might carry: what they read from outside are its operands.
+struct Region {
+  std::vector<NodeId> nodes;  // sorted
+  std::vector<ValueId> results;
+};
+
+// The loop nest that computes a region's results, each operand read once, without a label; or why there is none.
+std::variant<Kernel, std::string> describe_region(const Graph& graph, const Region& region, const LayoutOf& layouts);
 
 }  // namespace stepc

@@ -8,6 +8,7 @@
 #include "ir/support/error.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace stepc {
 namespace {
@@ -72,11 +73,35 @@ bool reduces_axes(Op op) {
   }
 }
 
-Space body_space(const Graph& body) {
-  for (NodeId id = body.first(); id.valid(); id = body.next(id))
-    if (reduces_axes(body.node(id).op)) return reduction_space(body, body.node(id));
-  return plain(body.shape(body.outputs()[0].value));
+bool larger(const Shape& a, const Shape& b) {
+  return std::tuple(a.numel(), a.rank(), a.dims()) > std::tuple(b.numel(), b.rank(), b.dims());
 }
+
+// The space of the reductions among some nodes, or else that of their results. Where several shapes name the same
+// points, the choice depends on the shapes alone, not on the order of nodes.
+Space joint_space(const Graph& graph, const std::vector<NodeId>& nodes, const std::vector<ValueId>& results) {
+  std::optional<Space> best;
+  for (const NodeId id : nodes) {
+    const Node& node = graph.node(id);
+    if (!reduces_axes(node.op)) continue;
+    Space space = reduction_space(graph, node);
+    const bool reduces = graph.shape(node.outputs[0]).numel() != space.shape.numel();
+    if (reduces && (!best || larger(space.shape, best->shape))) best = std::move(space);
+  }
+  if (best) return *best;
+  const Shape* shape = &graph.shape(results[0]);
+  for (const ValueId result : results)
+    if (larger(graph.shape(result), *shape)) shape = &graph.shape(result);
+  return plain(*shape);
+}
+
+std::vector<ValueId> results_of(const Graph& body) {
+  std::vector<ValueId> results;
+  for (const GraphOutput& output : body.outputs()) results.push_back(output.value);
+  return results;
+}
+
+Space body_space(const Graph& body) { return joint_space(body, body.order(), results_of(body)); }
 
 Space space_of(const Graph& graph, const Node& node) {
   if (node.op == Op::fused) return body_space(*node.body);
@@ -117,11 +142,10 @@ CompositeBody body_of_composite(const Graph& graph, NodeId id) {
 NestRequest nest_request(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   Space space = space_of(graph, node);
-  NestRequest request{{&graph, id, &graph, {}}, space.shape, space.reduced, node.outputs, node.outputs};
+  NestRequest request{{&graph, {id}, &graph, {}}, space.shape, space.reduced, node.outputs, node.outputs};
   if (node.op == Op::fused) {
-    request.scope = {node.body.get(), kNoNode, &graph, node.inputs};
-    request.results.clear();
-    for (const GraphOutput& output : node.body->outputs()) request.results.push_back(output.value);
+    request.scope = {node.body.get(), {}, &graph, node.inputs};
+    request.results = results_of(*node.body);
   }
   return request;
 }
@@ -153,8 +177,7 @@ Kernel describe_as_nest(const Graph& graph, NodeId id, const LayoutOf& layouts) 
     const CompositeBody composite = body_of_composite(graph, id);
     const Space space = body_space(composite.body);
     NestRequest request{
-        {&composite.body, kNoNode, &graph, composite.operands}, space.shape, space.reduced, {}, composite.results};
-    for (const GraphOutput& output : composite.body.outputs()) request.results.push_back(output.value);
+        {&composite.body, {}, &graph, composite.operands}, space.shape, space.reduced, results_of(composite.body), composite.results};
     kernel = describe_nest(request, layouts);
   } else {
     kernel = describe_nest(nest_request(graph, id), layouts);
@@ -259,20 +282,14 @@ std::optional<std::string> why_no_kernel(const Graph& graph, NodeId id, const La
   }
 }
 
-std::optional<std::string> why_no_map(const Graph& body) {
-  const Layouts layouts(body);
-  const Shape& shape = body.shape(body.outputs()[0].value);
-  NestRequest request{{&body, kNoNode, &body, {}}, shape, std::vector<bool>(shape.rank(), false), {}, {}};
-  for (const GraphInput& input : body.inputs()) request.scope.body_operands.push_back(input.value);
-  for (const GraphOutput& output : body.outputs()) {
-    if (body.shape(output.value) != shape) return "results of different shapes";
-    request.results.push_back(output.value);
-    request.outputs.push_back(output.value);
-  }
+std::variant<Kernel, std::string> describe_region(const Graph& graph, const Region& region, const LayoutOf& layouts) {
+  const Space space = joint_space(graph, region.nodes, region.results);
+  const NestRequest request{
+      {&graph, region.nodes, &graph, {}}, space.shape, space.reduced, region.results, region.results};
   try {
-    const Kernel kernel = describe_nest(request, layouts_of(layouts));
-    if (kernel.kind != KernelKind::map) return "a reduction";
-    return std::nullopt;
+    Kernel kernel = describe_nest(request, layouts);
+    kernel.traffic = nest_traffic(kernel, element_counts(graph, kernel));
+    return kernel;
   } catch (const Untraceable& why) {
     return why.reason;
   }

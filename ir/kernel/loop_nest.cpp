@@ -57,25 +57,20 @@ IterationAxes axes_of(const Factors& factors, const NestRequest& request, LoopNe
   return axes;
 }
 
-// Where a result of shape `shape` lies in the iteration space.
-Coordinates result_coordinates(const Shape& shape, const NestRequest& request, const IterationAxes& axes, size_t dims) {
-  Coordinates at;
-  if (shape == request.iteration) return axes.forms;
-  const bool same_rank = shape.rank() == request.iteration.rank();
+// Where a result of shape `shape` lies in the iteration space, seen through a reshape if need be.
+Coordinates result_coordinates(const Shape& shape, const NestRequest& request, const IterationAxes& axes,
+                               const Tracer& tracer) {
+  if (shape.numel() == request.iteration.numel()) return tracer.reshaped(shape, request.iteration, axes.forms);
+  Coordinates kept_forms;
+  Dims kept;
   for (size_t axis = 0; axis < axes.forms.size(); ++axis) {
-    if (!request.reduced[axis])
-      at.push_back(axes.forms[axis]);
-    else if (same_rank)
-      at.push_back(constant_form(dims, 0));
+    if (request.reduced[axis]) continue;
+    kept_forms.push_back(axes.forms[axis]);
+    kept.push_back(request.iteration[axis]);
   }
-  if (at.size() != shape.rank()) throw Untraceable{"results of different shapes"};
-  for (size_t axis = 0, i = 0; axis < axes.forms.size(); ++axis) {
-    if (request.reduced[axis] && !same_rank) continue;
-    if (shape[i] != (request.reduced[axis] ? 1 : request.iteration[axis]))
-      throw Untraceable{"results of different shapes"};
-    ++i;
-  }
-  return at;
+  const Shape rows(std::move(kept));
+  if (shape.numel() != rows.numel()) throw Untraceable{"results of different shapes"};
+  return tracer.reshaped(shape, rows, kept_forms);
 }
 
 template <typename F>
@@ -209,8 +204,7 @@ void trace_results(const NestRequest& request, const LayoutOf& layouts, const Fa
   const IterationAxes axes = axes_of(factors, request, nest);
   Tracer tracer(request.scope, layouts, axes, nest, kernel.buffers);
   for (size_t i = 0; i < request.results.size(); ++i) {
-    const Coordinates at =
-        result_coordinates(request.scope.graph->shape(request.results[i]), request, axes, nest.dims.size());
+    const Coordinates at = result_coordinates(request.scope.graph->shape(request.results[i]), request, axes, tracer);
     const ScalarId value = tracer.value(request.results[i], at, {});
     const int32_t buffer = tracer.buffer(request.outputs[i], true);
     nest.stores.push_back({buffer, linear(nest.dims.size(), at, layouts(request.outputs[i]).strides), value});

@@ -9,7 +9,7 @@
 namespace stepc {
 
 // What a loop nest must compute: `results[i]`, a value inside the scope, goes to `outputs[i]`, a value of the outer
-// graph. A result has the iteration shape, or that shape with the reduced axes dropped or of size 1.
+// graph. A result has the iteration shape, or that shape with the reduced axes dropped, or a reshape of either.
 struct NestRequest {
   KernelScope scope;
   Shape iteration;

@@ -54,6 +54,10 @@ ReduceOp reduce_op(Op op) {
 
 }  // namespace
 
+bool KernelScope::contains(NodeId producer) const {
+  return is_body() ? producer.valid() : std::ranges::binary_search(nodes, producer);
+}
+
 ScalarId Tracer::source(Source source, Dtype dtype) {
   const auto known = std::find(nest_.sources.begin(), nest_.sources.end(), source);
   const auto index = static_cast<int32_t>(known - nest_.sources.begin());
@@ -80,11 +84,8 @@ ScalarId Tracer::value(ValueId id, const Coordinates& at, const Guards& guards) 
 ScalarId Tracer::compute(ValueId id, const Coordinates& at, const Guards& guards) {
   const Graph& graph = *scope_.graph;
   const Value& value = graph.value(id);
-  if (scope_.node.valid()) {
-    if (value.producer != scope_.node) return load(id, at, guards);
-  } else if (!value.producer.valid()) {
-    return load(scope_.body_operands[static_cast<size_t>(value.output)], at, guards);
-  }
+  if (!scope_.contains(value.producer))
+    return load(scope_.is_body() ? scope_.body_operands[static_cast<size_t>(value.output)] : id, at, guards);
   const Node& node = graph.node(value.producer);
   const OpDef& def = op_def(node.op);
   if (def.scalar != nullptr) return pointwise(node, id, at, guards);
@@ -152,16 +153,25 @@ ScalarId Tracer::view(const Node& node, const Coordinates& at, const Guards& gua
       for (size_t i = 0; i < at.size(); ++i)
         from.push_back(shifted(scaled(at[i], node.attrs.integers("steps")[i]), node.attrs.integers("starts")[i]));
       break;
-    default: {
-      std::optional<DimSplit> split;
-      std::optional<Coordinates> reshaped =
-          through_reshape(shape(operand), shape(node.outputs[0]), at, nest_.dims, split);
-      if (!reshaped && split) throw SplitRequest{*split};
-      if (!reshaped) cannot("a reshape that would need a division per element");
-      from = std::move(*reshaped);
-    }
+    default: from = reshaped(shape(operand), shape(node.outputs[0]), at);
   }
   return value(operand, from, guards);
+}
+
+Coordinates Tracer::reshaped(const Shape& from, const Shape& to, const Coordinates& at) const {
+  if (from == to) return at;
+  if (to.numel() == 0) cannot("a reshape of nothing");
+  std::optional<DimSplit> split;
+  std::optional<Coordinates> result = through_reshape(from, to, at, nest_.dims, split);
+  if (!result && split) throw SplitRequest{*split};
+  if (!result) cannot("a reshape that would need a division per element");
+  return *result;
+}
+
+bool Tracer::walks_only(const IndexForm& form, bool reduced) const {
+  for (size_t d = 0; d < dims(); ++d)
+    if (form.strides[d] != 0 && nest_.dims[d].extent > 1 && nest_.dims[d].reduced != reduced) return false;
+  return form.dynamic.empty();
 }
 
 ScalarId Tracer::concat(const Node& node, const Coordinates& at, const Guards& guards) {
@@ -295,14 +305,17 @@ ScalarId Tracer::reduction(const Node& node, const Coordinates& at) {
   }
   if (count == 1) return is_arg ? nest_.dag.literal(0, Dtype::i64) : value(operand, kept, {});
 
-  if (!(from == axes_.shape)) cannot("reductions over different spaces");
+  if (from.numel() != axes_.shape.numel()) cannot("reductions over different spaces");
+  const bool empty = from.numel() == 0;
+  if (empty && from != axes_.shape) cannot("reductions over different spaces");
+  const Coordinates everywhere = empty ? axes_.forms : reshaped(from, axes_.shape, axes_.forms);
   for (size_t axis = 0; axis < from.rank(); ++axis) {
     if (from[axis] == 1) continue;
-    if (axes_.reduced[axis] != reduced(axis)) cannot("reductions over different axes");
-    if (!reduced(axis) && !(kept[axis] == axes_.forms[axis])) cannot("a reduction that is read at other rows");
+    if (!walks_only(everywhere[axis], reduced(axis))) cannot("reductions over different axes");
+    if (!reduced(axis) && !(kept[axis] == everywhere[axis])) cannot("a reduction that is read at other rows");
   }
   const Dtype accumulate = accumulator_of(dtype(operand));
-  const ScalarId element = from.numel() == 0 ? nest_.dag.literal(0, dtype(operand)) : value(operand, axes_.forms, {});
+  const ScalarId element = empty ? nest_.dag.literal(0, dtype(operand)) : value(operand, everywhere, {});
   if (is_arg) return reduce({reduce_op(node.op), element, accumulate, node.attrs.flag("select_last_index")});
   return nest_.dag.cast(reduce({reduce_op(node.op), nest_.dag.cast(element, accumulate), accumulate}), dtype(operand));
 }

@@ -22,12 +22,15 @@ struct SplitRequest {
   DimSplit split;
 };
 
-// What one kernel computes: a single node of a graph, or the body of a fused node.
+// What one kernel computes: some nodes of a graph, or the body of a fused node.
 struct KernelScope {
   const Graph* graph = nullptr;        // of the values inside
-  NodeId node;                         // the single node, kNoNode for a body
+  std::vector<NodeId> nodes;           // sorted; empty for a body, whose nodes are all inside
   const Graph* outer = nullptr;        // of the operands
-  std::vector<ValueId> body_operands;  // per body input: the operand; empty for a single node
+  std::vector<ValueId> body_operands;  // per body input: the operand; empty unless it is a body
+
+  bool contains(NodeId producer) const;
+  bool is_body() const { return nodes.empty(); }
 };
 
 // The index forms of a nest's iteration shape: one per axis, over the nest's dims.
@@ -56,6 +59,8 @@ class Tracer {
   ScalarId value(ValueId id, const Coordinates& at, const std::vector<Guard>& guards);
   int32_t buffer(ValueId outer_value, bool written);
   size_t dims() const { return nest_.dims.size(); }
+  // Coordinates of a value of shape `from` that is reshaped to `to`, at `at` of `to`.
+  Coordinates reshaped(const Shape& from, const Shape& to, const Coordinates& at) const;
 
  private:
   using Guards = std::vector<Guard>;
@@ -74,6 +79,7 @@ class Tracer {
   ScalarId contraction(const Node& node, const Coordinates& at);
   ScalarId convolution(const Node& node, const Coordinates& at);
 
+  bool walks_only(const IndexForm& form, bool reduced) const;  // dims that are reduced, or kept
   void require_kept(const Coordinates& at) const;  // `at` are the axes that are not reduced
   ScalarId sum_of_products(ScalarId a, ScalarId b, Dtype accumulate);
   IndexForm divided(const IndexForm& form, int64_t divisor, bool remainder);
