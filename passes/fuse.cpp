@@ -18,6 +18,7 @@
 #include "ir/support/error.h"
 #include "passes/fusion/clusters.h"
 #include "passes/fusion/outline.h"
+#include "passes/fusion/step_part.h"
 #include "passes/pass.h"
 
 #include <algorithm>
@@ -29,26 +30,15 @@ namespace {
 constexpr size_t kMaxBodyNodes = 64;
 constexpr size_t kMaxOperands = 24;
 
-int part_of_step(Phase phase) {
-  switch (phase) {
-    case Phase::forward:
-    case Phase::loss: return 0;
-    case Phase::backward:
-    case Phase::recompute: return 1;
-    case Phase::optimizer: return 2;
-  }
-  return 0;
-}
-
 bool is_pointwise(const Node& node) { return op_def(node.op).kind == OpKind::pointwise; }
 
 bool is_plain_reduction(Op op) {
   return op == Op::reduce_sum || op == Op::reduce_max || op == Op::reduce_min || op == Op::reduce_prod;
 }
 
-class Fuser {
+class PointwiseFuser {
  public:
-  explicit Fuser(Graph& graph) : graph_(graph), clusters_(graph) {}
+  explicit PointwiseFuser(Graph& graph) : graph_(graph), clusters_(graph) {}
 
   bool run() {
     for (NodeId id = graph_.first(); id.valid(); id = graph_.next(id))
@@ -96,13 +86,15 @@ class Fuser {
     const std::vector<int32_t> order = clusters_.order();
     if (std::ranges::all_of(order, [&](int32_t cluster) { return clusters_.members(cluster).size() == 1; }))
       return false;
+    Outliner outliner(graph_);
     for (const int32_t cluster : order) {
       const std::vector<NodeId>& members = clusters_.members(cluster);
-      if (members.size() > 1 && !external_results(graph_, members).empty())
-        outline(graph_, members);
-      else  // a node of its own, or dead code that dce was not asked to remove
-        for (const NodeId member : members) graph_.move_before(member, kNoNode);
+      if (members.size() > 1)
+        outliner.add({members, {}, external_results(graph_, members)});
+      else
+        graph_.move_before(members[0], kNoNode);
     }
+    outliner.finish();
     return true;
   }
 
@@ -110,7 +102,14 @@ class Fuser {
   Clusters clusters_;
 };
 
-bool run(Graph& graph, PassContext& context) { return context.options.fuse != FuseLevel::off && Fuser(graph).run(); }
+bool run(Graph& graph, PassContext& context) {
+  switch (context.options.fuse) {
+    case FuseLevel::off: return false;
+    case FuseLevel::pointwise: return PointwiseFuser(graph).run();
+    case FuseLevel::full: return fuse_regions(graph, context.device, context.fusion);
+  }
+  return false;
+}
 
 constexpr Fact kRefuses[] = {Fact::has_fused};
 constexpr Fact kBreaks[] = {Fact::scheduled, Fact::planned};

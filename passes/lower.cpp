@@ -3,6 +3,9 @@
 //   %l, %lse = cross_entropy %x, %t    ->    reductions and pointwise nodes
 //   %y = softmax %x                          stays: one kernel
 //
+// At fusion level full a composite that is a loop nest comes apart as well: fusion makes one kernel of its parts again,
+// and of its neighbours with them.
+//
 // It runs after autodiff, so that the derivative is the composite's own (see decompose).
 
 #include "ir/kernel.h"
@@ -12,9 +15,12 @@
 namespace stepc {
 namespace {
 
-bool run(Graph& graph, PassContext&) {
+bool run(Graph& graph, PassContext& context) {
+  const bool regions = context.options.fuse == FuseLevel::full;
   return expand_composites(graph, [&](NodeId id, const Layouts& layouts) {
-    return why_no_kernel(graph, id, layouts_of(layouts)).has_value();
+    const Op op = graph.node(id).op;
+    const bool is_region = op != Op::attention && op != Op::attention_backward;
+    return (regions && is_region) || why_no_kernel(graph, id, layouts_of(layouts)).has_value();
   });
 }
 

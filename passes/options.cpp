@@ -31,9 +31,10 @@ constexpr std::array<NamedKind<OptimizerKind>, 4> kOptimizerKinds{{
     {"adamw", OptimizerKind::adamw},
 }};
 
-constexpr std::array<NamedKind<FuseLevel>, 2> kFuseLevels{{
+constexpr std::array<NamedKind<FuseLevel>, 3> kFuseLevels{{
     {"off", FuseLevel::off},
     {"pointwise", FuseLevel::pointwise},
+    {"full", FuseLevel::full},
 }};
 
 template <typename Kind, size_t N>

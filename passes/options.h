@@ -41,7 +41,7 @@ struct OptimizerOptions {
 };
 
 // How much `fuse` merges.
-enum class FuseLevel : uint8_t { off, pointwise };
+enum class FuseLevel : uint8_t { off, pointwise, full };
 
 struct TrainOptions {
   LossOptions loss;
@@ -63,7 +63,7 @@ std::string_view loss_kind_name(LossKind kind);
 // is 0.01 for adamw and 0 for the others, as in PyTorch.
 OptimizerOptions parse_optimizer(std::string_view text);
 std::string_view optimizer_kind_name(OptimizerKind kind);
-// "off", "pointwise".
+// "off", "pointwise", "full".
 FuseLevel parse_fuse_level(std::string_view text);
 std::string_view fuse_level_name(FuseLevel level);
 

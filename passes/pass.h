@@ -1,7 +1,9 @@
 #pragma once
 
+#include "ir/cost/roofline.h"
 #include "ir/graph.h"
 #include "ir/plan.h"
+#include "passes/fusion/regions.h"
 #include "passes/options.h"
 
 #include <cstdint>
@@ -56,6 +58,8 @@ struct PassContext {
   const LibraryScratch* scratch = nullptr;  // null: library contractions need none
   std::optional<LossOptions> loss;          // left by loss: with the kind and the names that it chose
   std::optional<Plan> plan;                 // left by plan-memory; reset where a pass breaks Fact::planned
+  DeviceSpec device = cpu_device();         // what costs are predicted for
+  std::vector<FusionVerdict> fusion;        // left by fuse at level full
   std::vector<std::string> notes;           // one line each; the runner moves them into the pass's row
 
   void note(std::string text) { notes.push_back(std::move(text)); }

@@ -176,8 +176,11 @@ Kernel describe_as_nest(const Graph& graph, NodeId id, const LayoutOf& layouts) 
   if (op_def(graph.node(id).op).kind == OpKind::composite) {
     const CompositeBody composite = body_of_composite(graph, id);
     const Space space = body_space(composite.body);
-    NestRequest request{
-        {&composite.body, {}, &graph, composite.operands}, space.shape, space.reduced, results_of(composite.body), composite.results};
+    NestRequest request{{&composite.body, {}, &graph, composite.operands},
+                        space.shape,
+                        space.reduced,
+                        results_of(composite.body),
+                        composite.results};
     kernel = describe_nest(request, layouts);
   } else {
     kernel = describe_nest(nest_request(graph, id), layouts);

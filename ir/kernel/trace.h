@@ -80,7 +80,7 @@ class Tracer {
   ScalarId convolution(const Node& node, const Coordinates& at);
 
   bool walks_only(const IndexForm& form, bool reduced) const;  // dims that are reduced, or kept
-  void require_kept(const Coordinates& at) const;  // `at` are the axes that are not reduced
+  void require_kept(const Coordinates& at) const;              // `at` are the axes that are not reduced
   ScalarId sum_of_products(ScalarId a, ScalarId b, Dtype accumulate);
   IndexForm divided(const IndexForm& form, int64_t divisor, bool remainder);
   IndexForm divided_coordinate(const IndexForm& at, int64_t divisor);  // by a division at run time

@@ -25,8 +25,9 @@ class Clusters {
   // Merges a cluster with one that reads from it. `cycle`: a path through a third cluster joins them too.
   Merge merge(int32_t producer, int32_t consumer);
 
-  // Clusters in topological order.
+  // Clusters in topological order, and where each one stands in it.
   std::vector<int32_t> order() const;
+  int32_t position(int32_t cluster) const { return position_[static_cast<size_t>(cluster)]; }
 
  private:
   template <typename Visit>

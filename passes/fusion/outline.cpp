@@ -1,6 +1,7 @@
 #include "passes/fusion/outline.h"
 
 #include "ir/builder.h"
+#include "passes/rewrite.h"
 
 #include <algorithm>
 #include <map>
@@ -11,19 +12,20 @@ namespace {
 
 std::set<NodeId> as_set(std::span<const NodeId> nodes) { return {nodes.begin(), nodes.end()}; }
 
-// The nodes so that producers come first. Depth first from each node; chains are at most as deep as a body is large.
-std::vector<NodeId> dependence_order(const Graph& graph, const std::vector<NodeId>& nodes) {
-  const std::set<NodeId> inside = as_set(nodes);
+// The nodes among `inside` that the results need, producers first. Chains are at most as deep as a body is large.
+std::vector<NodeId> dependence_order(const Graph& graph, const std::set<NodeId>& inside,
+                                     const std::vector<ValueId>& results) {
   std::set<NodeId> placed;
-  std::vector<NodeId> result;
-  const auto place = [&](auto& self, NodeId id) -> void {
-    if (!placed.insert(id).second) return;
+  std::vector<NodeId> order;
+  const auto place = [&](auto& self, ValueId value) -> void {
+    const NodeId id = graph.value(value).producer;
+    if (!inside.contains(id) || !placed.insert(id).second) return;
     for (const ValueId operand : graph.node(id).inputs)
-      if (const NodeId producer = graph.value(operand).producer; inside.contains(producer)) self(self, producer);
-    result.push_back(id);
+      if (operand.valid()) self(self, operand);
+    order.push_back(id);
   };
-  for (const NodeId id : nodes) place(place, id);
-  return result;
+  for (const ValueId result : results) place(place, result);
+  return order;
 }
 
 std::string common_scope(const std::string& a, const std::string& b) {
@@ -54,7 +56,7 @@ Origin merged_origin(const Graph& graph, std::span<const NodeId> nodes) {
 NodeId copy_into(Graph& body, const Graph& graph, NodeId id, std::map<ValueId, ValueId>& inside) {
   const Node& source = graph.node(id);
   Node copy{source.op, {}, {}, source.attrs, source.origin, nullptr, nullptr};
-  for (const ValueId operand : source.inputs) copy.inputs.push_back(inside.at(operand));
+  for (const ValueId operand : source.inputs) copy.inputs.push_back(operand.valid() ? inside.at(operand) : kNoValue);
   if (source.constant) copy.constant = std::make_unique<Tensor>(*source.constant);
   std::vector<Type> types;
   for (const ValueId output : source.outputs) types.push_back(graph.type(output));
@@ -80,7 +82,7 @@ std::vector<ValueId> external_operands(const Graph& graph, std::span<const NodeI
   std::set<ValueId> seen;
   for (const NodeId id : nodes)
     for (const ValueId operand : graph.node(id).inputs)
-      if (!inside.contains(graph.value(operand).producer) && !is_free_source(graph, operand) &&
+      if (operand.valid() && !inside.contains(graph.value(operand).producer) && !is_free_source(graph, operand) &&
           seen.insert(operand).second)
         result.push_back(operand);
   return result;
@@ -97,31 +99,40 @@ std::vector<ValueId> external_results(const Graph& graph, std::span<const NodeId
   return result;
 }
 
-NodeId outline(Graph& graph, std::vector<NodeId> nodes) {
-  nodes = dependence_order(graph, nodes);
-  const std::vector<ValueId> operands = external_operands(graph, nodes);
-  const std::vector<ValueId> results = external_results(graph, nodes);
+void Outliner::add(const Outline& outline) {
+  std::set<NodeId> all = as_set(outline.nodes);
+  all.insert(outline.copies.begin(), outline.copies.end());
+  const std::vector<NodeId> nodes = dependence_order(graph_, all, outline.results);
+  const std::vector<ValueId> read = external_operands(graph_, nodes);
 
   Graph body;
   std::map<ValueId, ValueId> inside;
-  for (size_t i = 0; i < operands.size(); ++i)
-    inside[operands[i]] = body.add_input(graph.type(operands[i]), InputRole::data, "a" + std::to_string(i));
+  std::vector<ValueId> operands;
+  for (const ValueId value : read) {
+    inside[value] = body.add_input(graph_.type(value), InputRole::data, "a" + std::to_string(operands.size()));
+    const auto replaced = replacements_.find(value);
+    operands.push_back(replaced == replacements_.end() ? value : replaced->second);
+  }
   for (const NodeId id : nodes) {
-    for (const ValueId operand : graph.node(id).inputs)
-      if (!inside.contains(operand)) copy_into(body, graph, graph.value(operand).producer, inside);
-    copy_into(body, graph, id, inside);
+    for (const ValueId operand : graph_.node(id).inputs)
+      if (operand.valid() && !inside.contains(operand)) copy_into(body, graph_, graph_.value(operand).producer, inside);
+    copy_into(body, graph_, id, inside);
   }
-  for (size_t i = 0; i < results.size(); ++i)
-    body.add_output(inside.at(results[i]), OutputRole::output, "r" + std::to_string(i));
+  for (size_t i = 0; i < outline.results.size(); ++i)
+    body.add_output(inside.at(outline.results[i]), OutputRole::output, "r" + std::to_string(i));
 
-  const NodeId fused = Builder(graph, merged_origin(graph, nodes)).make_fused(operands, std::move(body));
-  for (size_t i = 0; i < results.size(); ++i) {
-    const ValueId replacement = graph.node(fused).outputs[i];
-    graph.set_name(replacement, graph.value(results[i]).name);
-    graph.replace_uses(results[i], replacement);
+  const NodeId fused = Builder(graph_, merged_origin(graph_, nodes)).make_fused(operands, std::move(body));
+  for (size_t i = 0; i < outline.results.size(); ++i) {
+    const ValueId replacement = graph_.node(fused).outputs[i];
+    graph_.set_name(replacement, graph_.value(outline.results[i]).name);
+    replacements_.emplace(outline.results[i], replacement);
   }
-  for (auto id = nodes.rbegin(); id != nodes.rend(); ++id) graph.erase(*id);
-  return fused;
+}
+
+void Outliner::finish() {
+  for (const auto& [value, replacement] : replacements_) graph_.replace_uses(value, replacement);
+  for (const NodeId id : graph_.order())
+    if (graph_.alive(id)) erase_if_dead(graph_, id);
 }
 
 }  // namespace stepc

@@ -2,6 +2,7 @@
 
 #include "ir/graph.h"
 
+#include <map>
 #include <span>
 #include <vector>
 
@@ -16,8 +17,28 @@ std::vector<ValueId> external_operands(const Graph& graph, std::span<const NodeI
 // Results of the nodes that something outside reads, in order of production.
 std::vector<ValueId> external_results(const Graph& graph, std::span<const NodeId> nodes);
 
-// Replaces the nodes by one fused node at the end of the graph, whose body holds them in an order that respects their
-// dependences, and free sources beside them. Its phase is the latest of theirs; body nodes keep their own.
-NodeId outline(Graph& graph, std::vector<NodeId> nodes);
+// What one fused node will hold.
+struct Outline {
+  std::vector<NodeId> nodes;     // computed here
+  std::vector<NodeId> copies;    // computed here as well as, or instead of, where they stand
+  std::vector<ValueId> results;  // of `nodes`, read outside
+};
+
+// Builds fused nodes beside the nodes that they replace: readers and nodes change hands in `finish`, so that every
+// outline sees the graph as it was.
+class Outliner {
+ public:
+  explicit Outliner(Graph& graph) : graph_(graph) {}
+
+  // Appends a fused node to the graph whose body computes the results, in an order that respects dependences, with free
+  // sources beside it. Its phase is the latest of its nodes'; body nodes keep their own. Operands are made by then.
+  void add(const Outline& outline);
+  // Readers of the outlined results read the fused nodes' instead; what nobody reads any more is erased.
+  void finish();
+
+ private:
+  Graph& graph_;
+  std::map<ValueId, ValueId> replacements_;
+};
 
 }  // namespace stepc

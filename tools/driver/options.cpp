@@ -210,12 +210,8 @@ void add_step_options(CLI::App& app, DriverOptions& options) {
       ->type_name("off|on")
       ->group(group);
   add_parsed(
-      app, "--fuse",
-      [&](const std::string& text) {
-        if (text == "full") user_error("--fuse full is not available yet");
-        options.train.fuse = parse_fuse_level(text);
-      },
-      "off or pointwise (default)")
+      app, "--fuse", [&](const std::string& text) { options.train.fuse = parse_fuse_level(text); },
+      "off, pointwise (default) or full")
       ->type_name("LEVEL")
       ->group(group);
   add_parsed(

@@ -1,0 +1,107 @@
+#include "passes/fusion/partition.h"
+
+#include <algorithm>
+
+namespace stepc {
+
+NodeId Partition::producer(ValueId value) const {
+  NodeId node = graph_.value(value).producer;
+  while (node.valid() && is_view(node)) {
+    value = graph_.node(node).inputs[0];
+    node = graph_.value(value).producer;
+  }
+  return is_free_source(graph_, value) ? kNoNode : node;
+}
+
+bool Partition::is_kept(ValueId value) const {
+  if (graph_.is_output(value)) return true;
+  return std::ranges::any_of(graph_.value(value).uses, [&](const Use& use) {
+    return is_view(use.node) && is_kept(graph_.node(use.node).outputs[0]);
+  });
+}
+
+void Partition::add_readers(ValueId value, NodeId maker, std::set<int32_t>& readers) const {
+  for (const Use& use : graph_.value(value).uses) {
+    if (is_view(use.node)) {
+      add_readers(graph_.node(use.node).outputs[0], maker, readers);
+      continue;
+    }
+    const int32_t own = clusters_.of(use.node);
+    if (!computes(own, maker)) readers.insert(own);
+    for (const int32_t copy : copied_into_[static_cast<size_t>(use.node.index)])
+      if (!computes(copy, maker)) readers.insert(copy);
+  }
+}
+
+std::set<int32_t> Partition::readers(ValueId value) const {
+  std::set<int32_t> readers;
+  add_readers(value, producer(value), readers);
+  std::erase_if(readers, [&](int32_t cluster) {
+    // A single node whose value everybody recomputes reads nothing. Larger clusters are not searched for such nodes.
+    const std::vector<NodeId>& members = clusters_.members(cluster);
+    return members.size() == 1 && !copied_into_[static_cast<size_t>(members[0].index)].empty() && is_dead(cluster);
+  });
+  return readers;
+}
+
+void Partition::add_views(NodeId reader, std::set<NodeId>& inside) const {
+  for (const ValueId operand : graph_.node(reader).inputs) {
+    if (!operand.valid() || !inside.contains(producer(operand))) continue;
+    for (NodeId view = graph_.value(operand).producer; is_view(view);
+         view = graph_.value(graph_.node(view).inputs[0]).producer)
+      inside.insert(view);
+  }
+}
+
+Region Partition::region(std::initializer_list<int32_t> clusters, NodeId extra) const {
+  std::set<NodeId> inside;
+  std::vector<NodeId> members;
+  for (const int32_t cluster : clusters) {
+    members.insert(members.end(), clusters_.members(cluster).begin(), clusters_.members(cluster).end());
+    inside.insert(copies(cluster).begin(), copies(cluster).end());
+  }
+  inside.insert(members.begin(), members.end());
+  if (extra.valid()) inside.insert(extra);
+  for (const NodeId node : std::vector<NodeId>(inside.begin(), inside.end())) add_views(node, inside);
+
+  Region region{{inside.begin(), inside.end()}, {}};
+  for (const NodeId member : members)
+    for (const ValueId output : graph_.node(member).outputs) {
+      const std::set<int32_t> outside = readers(output);
+      const bool read =
+          std::ranges::any_of(outside, [&](int32_t reader) { return std::ranges::count(clusters, reader) == 0; });
+      if (read || is_kept(output)) region.results.push_back(output);
+    }
+  return region;
+}
+
+Outline Partition::outline(int32_t cluster) const {
+  Region whole = region({cluster});
+  Outline outline{clusters_.members(cluster), {}, std::move(whole.results)};
+  for (const NodeId node : whole.nodes)
+    if (clusters_.of(node) != cluster) outline.copies.push_back(node);
+  return outline;
+}
+
+Clusters::Merge Partition::merge(int32_t producer, int32_t consumer) {
+  const Clusters::Merge result = clusters_.merge(producer, consumer);
+  if (result != Clusters::Merge::done) return result;
+  const int32_t gone = clusters_.members(producer).empty() ? producer : consumer;
+  const int32_t kept = gone == producer ? consumer : producer;
+  for (const NodeId node : std::set<NodeId>(std::move(copies_[static_cast<size_t>(gone)]))) {
+    std::erase(copied_into_[static_cast<size_t>(node.index)], gone);
+    if (clusters_.of(node) != kept) copy_into(node, kept);
+  }
+  copies_[static_cast<size_t>(gone)].clear();
+  for (const NodeId node : clusters_.members(kept))
+    if (copies_[static_cast<size_t>(kept)].erase(node) != 0)
+      std::erase(copied_into_[static_cast<size_t>(node.index)], kept);
+  return result;
+}
+
+void Partition::copy_into(NodeId node, int32_t cluster) {
+  if (copies_[static_cast<size_t>(cluster)].insert(node).second)
+    copied_into_[static_cast<size_t>(node.index)].push_back(cluster);
+}
+
+}  // namespace stepc

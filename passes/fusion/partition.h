@@ -1,0 +1,59 @@
+#pragma once
+
+#include "ir/kernel.h"
+#include "ir/layout.h"
+#include "passes/fusion/clusters.h"
+#include "passes/fusion/outline.h"
+
+#include <initializer_list>
+#include <set>
+#include <vector>
+
+namespace stepc {
+
+// Clusters of which each computes its own nodes and copies of others': who reads what under such a partition, and which
+// region (ir/kernel.h) a cluster is. Views that alias belong to nobody; a region takes along those between its nodes.
+class Partition {
+ public:
+  explicit Partition(const Graph& graph)
+      : graph_(graph),
+        layouts_(graph),
+        clusters_(graph),
+        copied_into_(static_cast<size_t>(graph.node_limit())),
+        copies_(static_cast<size_t>(graph.node_count())) {}
+
+  Clusters& clusters() { return clusters_; }
+  const Layouts& layouts() const { return layouts_; }
+  const std::set<NodeId>& copies(int32_t cluster) const { return copies_[static_cast<size_t>(cluster)]; }
+
+  // The node behind aliasing views, kNoNode for an input or a source that costs nothing (is_free_source).
+  NodeId producer(ValueId value) const;
+  // Clusters that read a value in memory, through views too: not those that make or recompute it. Sorted.
+  std::set<int32_t> readers(ValueId value) const;
+  // Whether anything reads none of the cluster's results: all its readers recompute them.
+  bool is_dead(int32_t cluster) const { return region({cluster}).results.empty(); }
+
+  // Some clusters as one region; `extra` is computed in it as well.
+  Region region(std::initializer_list<int32_t> clusters, NodeId extra = kNoNode) const;
+  Outline outline(int32_t cluster) const;
+
+  Clusters::Merge merge(int32_t producer, int32_t consumer);
+  void copy_into(NodeId node, int32_t cluster);
+
+ private:
+  bool is_view(NodeId node) const { return layouts_.is_alias(graph_.node(node)); }
+  bool computes(int32_t cluster, NodeId node) const {
+    return clusters_.of(node) == cluster || copies(cluster).contains(node);
+  }
+  bool is_kept(ValueId value) const;  // an output of the graph, or a view of it is
+  void add_readers(ValueId value, NodeId maker, std::set<int32_t>& readers) const;
+  void add_views(NodeId reader, std::set<NodeId>& inside) const;
+
+  const Graph& graph_;
+  const Layouts layouts_;
+  Clusters clusters_;
+  std::vector<std::vector<int32_t>> copied_into_;  // per node index: the clusters with a copy
+  std::vector<std::set<NodeId>> copies_;           // per cluster
+};
+
+}  // namespace stepc

@@ -1,0 +1,283 @@
+#include "passes/fusion/regions.h"
+
+#include "ir/op_def.h"
+#include "passes/fusion/partition.h"
+#include "passes/fusion/step_part.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <optional>
+
+namespace stepc {
+namespace {
+
+// Beyond this a kernel has more live values and pointers than registers, and compile time grows for nothing.
+constexpr size_t kMaxNodes = 160;
+constexpr size_t kMaxBuffers = 28;
+// Fewer rows than this leave processors idle where each row is long.
+constexpr int64_t kFewRows = 16;
+// Kernels that share an operand are joined for its sake from this size on, where at most so many read it.
+constexpr int64_t kSharedBytes = 1 << 16;
+constexpr size_t kMaxSharing = 8;
+
+bool may_join(const Node& node) {
+  switch (op_def(node.op).kind) {
+    case OpKind::pointwise:
+    case OpKind::view:
+    case OpKind::reduction: return node.op != Op::cumsum && node.op != Op::top_k;
+    case OpKind::movement:
+      return node.op == Op::concat || node.op == Op::pad || node.op == Op::gather || node.op == Op::gather_elements ||
+             node.op == Op::gather_nd;
+    default: return false;
+  }
+}
+
+// Its element costs a few operations and no walk over others.
+bool is_cheap(const Node& node) {
+  const OpKind kind = op_def(node.op).kind;
+  return kind == OpKind::pointwise || kind == OpKind::view || node.op == Op::concat || node.op == Op::pad;
+}
+
+// Rows that all processors can share, each read along its elements.
+std::optional<std::string> why_slow(const Kernel& kernel) {
+  const auto& nest = std::get<LoopNest>(kernel.work);
+  if (nest.reductions.empty()) return std::nullopt;
+  if (nest.is_row() && !kernel.schedule.two_stage && nest.kept_count() < kFewRows && nest.reduced_count() > kRowSegment)
+    return "too few rows for the processors";
+  for (const Source& source : nest.sources)
+    if (const auto* load = std::get_if<LoadSource>(&source))
+      if (std::abs(load->at.strides.back()) > 1 && nest.dims.back().extent > 16)
+        return "an operand is read across its rows";
+  return std::nullopt;
+}
+
+class RegionFuser {
+ public:
+  RegionFuser(Graph& graph, const DeviceSpec& device, std::vector<FusionVerdict>& verdicts)
+      : graph_(graph), device_(device), verdicts_(verdicts), partition_(graph) {}
+
+  bool run() {
+    join_producers();
+    recompute_operands();
+    join_sharing();
+    recompute_operands();
+    record_verdicts();
+    return rewrite();
+  }
+
+ private:
+  using Edge = std::pair<NodeId, NodeId>;
+
+  Clusters& clusters() { return partition_.clusters(); }
+  const Node& node(NodeId id) const { return graph_.node(id); }
+  StepPart part(int32_t cluster) { return part_of_step(node(clusters().members(cluster)[0]).origin.phase); }
+  bool may_join(NodeId id) const { return id.valid() && stepc::may_join(node(id)); }
+  bool may_join(int32_t cluster) { return may_join(clusters().members(cluster)[0]); }
+
+  // The kernel of a region, or why there is none worth having.
+  std::optional<double> cost(const Region& region, std::string& why_not) const {
+    if (region.results.empty()) return 0;
+    if (region.nodes.size() > kMaxNodes) return refuse(why_not, "a kernel of too many nodes");
+    const LayoutOf layouts = layouts_of(partition_.layouts());
+    const std::variant<Kernel, std::string> described = describe_region(graph_, region, layouts);
+    if (const auto* reason = std::get_if<std::string>(&described)) return refuse(why_not, *reason);
+    const Kernel& kernel = std::get<Kernel>(described);
+    if (kernel.buffers.size() > kMaxBuffers) return refuse(why_not, "a kernel of too many operands");
+    if (std::optional<std::string> slow = why_slow(kernel)) return refuse(why_not, *slow);
+    return predicted_us(kernel.traffic, device_);
+  }
+
+  static std::nullopt_t refuse(std::string& why_not, std::string reason) {
+    why_not = std::move(reason);
+    return std::nullopt;
+  }
+
+  // What the cluster costs as it is; a node that is no loop nest by itself cannot be joined.
+  std::optional<double> cost_of(int32_t cluster) {
+    const auto known = costs_.find(cluster);
+    if (known != costs_.end()) return known->second;
+    std::string ignored;
+    return costs_[cluster] = cost(partition_.region({cluster}), ignored);
+  }
+
+  bool try_join(int32_t producer, int32_t consumer, std::string& why_not) {
+    if (part(producer) != part(consumer)) return why_not = "another part of the step", false;
+    if (part(producer) == StepPart::update && !joins_in_update(producer, consumer))
+      return why_not = "states are written in place", false;
+    const std::optional<double> first = cost_of(producer), second = cost_of(consumer);
+    if (!first || !second) return why_not = "no loop nest by itself", false;
+    if (*first == 0 || *second == 0) return why_not = "nobody reads it", false;
+    const std::optional<double> joint = cost(partition_.region({producer, consumer}), why_not);
+    if (!joint) return false;
+    if (*joint > *first + *second) return why_not = "the joint kernel would take longer", false;
+    switch (partition_.merge(producer, consumer)) {
+      case Clusters::Merge::cycle: return why_not = "a path through another kernel joins them too", false;
+      case Clusters::Merge::too_far: return why_not = "too far apart", false;
+      case Clusters::Merge::done: break;
+    }
+    costs_.erase(producer);
+    costs_.erase(consumer);
+    costs_[clusters().members(producer).empty() ? consumer : producer] = joint;
+    return true;
+  }
+
+  // A state is overwritten element by element (ir/in_place.h): maps of one shape, and the sum that ends a chain.
+  bool joins_in_update(int32_t producer, int32_t consumer) {
+    const auto is_map = [&](int32_t cluster, const Shape& shape) {
+      return std::ranges::all_of(clusters().members(cluster), [&](NodeId id) {
+        return op_def(node(id).op).kind == OpKind::pointwise && graph_.shape(node(id).outputs[0]) == shape;
+      });
+    };
+    const std::vector<NodeId>& last = clusters().members(consumer);
+    const Shape& shape = graph_.shape(node(clusters().members(producer)[0]).outputs[0]);
+    if (!is_map(producer, shape)) return false;
+    if (is_map(consumer, shape)) return true;
+    return last.size() == 1 && op_def(node(last[0]).op).kind == OpKind::reduction &&
+           partition_.region({producer, consumer}).results.size() == 1;
+  }
+
+  void join_producers() {
+    for (NodeId id = graph_.first(); id.valid(); id = graph_.next(id)) {
+      if (!may_join(id) || partition_.layouts().is_alias(node(id))) continue;
+      for (const ValueId operand : node(id).inputs) {
+        if (!operand.valid()) continue;
+        const NodeId producer = partition_.producer(operand);
+        if (!producer.valid()) continue;
+        std::string& why_not = reasons_[{producer, id}];
+        if (!may_join(producer))
+          why_not = "the producer is a kernel of its own kind";
+        else if (clusters().of(producer) != clusters().of(id))
+          try_join(clusters().of(producer), clusters().of(id), why_not);
+      }
+    }
+  }
+
+  // Computes in each cluster what it can make from what it reads anyway, so that nobody needs to store it.
+  void recompute_operands() {
+    for (const int32_t cluster : clusters().order()) {
+      if (!may_join(cluster) || part(cluster) == StepPart::update) continue;
+      for (bool again = true; again;) {
+        again = false;
+        for (const NodeId producer : producers_of(cluster)) again = try_recompute(producer, cluster) || again;
+      }
+    }
+  }
+
+  std::set<NodeId> producers_of(int32_t cluster) {
+    std::set<NodeId> inside(clusters().members(cluster).begin(), clusters().members(cluster).end());
+    inside.insert(partition_.copies(cluster).begin(), partition_.copies(cluster).end());
+    std::set<NodeId> result;
+    for (const NodeId id : inside)
+      for (const ValueId operand : node(id).inputs)
+        if (operand.valid())
+          if (const NodeId producer = partition_.producer(operand);
+              producer.valid() && !inside.contains(producer) && is_cheap(node(producer)))
+            result.insert(producer);
+    return result;
+  }
+
+  // Pays where the cluster's own time does not grow by more than its share of what storing the value costs.
+  bool try_recompute(NodeId producer, int32_t cluster) {
+    if (part(clusters().of(producer)) != part(cluster)) return false;
+    const std::optional<double> before = cost_of(cluster);
+    std::string ignored;
+    if (!before || *before == 0) return false;
+    const std::optional<double> after = cost(partition_.region({cluster}, producer), ignored);
+    if (!after) return false;
+    if (*after > *before + share_of_storing(node(producer).outputs[0])) return false;
+    partition_.copy_into(producer, cluster);
+    costs_[cluster] = after;
+    costs_.erase(clusters().of(producer));
+    return true;
+  }
+
+  // Predicted µs of writing a value per kernel that reads it; nothing where it is stored in any case.
+  double share_of_storing(ValueId value) {
+    if (graph_.value(value).uses.size() > kMaxSharing) return 0;
+    const std::set<int32_t> readers = partition_.readers(value);
+    if (readers.empty() || !std::ranges::all_of(readers, [&](int32_t reader) { return may_join(reader); })) return 0;
+    return static_cast<double>(graph_.type(value).bytes()) / device_.bytes_per_us / static_cast<double>(readers.size());
+  }
+
+  // Kernels that read one large value and do not wait for each other.
+  void join_sharing() {
+    const auto share = [&](ValueId value) {
+      if (graph_.type(value).bytes() < kSharedBytes) return;
+      std::set<int32_t> readers = partition_.readers(value);
+      std::erase_if(readers, [&](int32_t reader) { return !may_join(reader) || part(reader) == StepPart::update; });
+      if (readers.size() < 2 || readers.size() > kMaxSharing) return;
+      std::vector<int32_t> ordered(readers.begin(), readers.end());
+      std::ranges::sort(ordered, {}, [&](int32_t cluster) { return clusters().position(cluster); });
+      std::string ignored;
+      for (size_t i = 1; i < ordered.size(); ++i)
+        if (try_join(ordered[i - 1], ordered[i], ignored) && clusters().members(ordered[i]).empty())
+          ordered[i] = ordered[i - 1];  // the larger one's number is the joint cluster's
+    };
+    for (const GraphInput& input : graph_.inputs()) share(input.value);
+    for (NodeId id = graph_.first(); id.valid(); id = graph_.next(id))
+      if (!partition_.layouts().is_alias(node(id)))
+        for (const ValueId output : node(id).outputs) share(output);
+  }
+
+  void record_verdicts() {
+    const auto text = [&](NodeId id) {
+      const ValueId value = node(id).outputs[0];
+      const std::string& name = graph_.value(value).name;
+      return fmt::format("{} %{}", op_name(node(id).op), name.empty() ? std::to_string(value.index) : name);
+    };
+    for (const auto& [edge, reason] : reasons_) {
+      const auto [producer, consumer] = edge;
+      const int32_t cluster = clusters().of(consumer);
+      FusionVerdict verdict{text(producer), text(consumer), true, "one kernel"};
+      if (partition_.copies(cluster).contains(producer))
+        verdict.reason = "recomputed in the consumer";
+      else if (clusters().of(producer) != cluster)
+        verdict.fused = false, verdict.reason = reason;
+      verdicts_.push_back(std::move(verdict));
+    }
+  }
+
+  bool rewrite() {
+    const std::vector<int32_t> order = clusters().order();
+    Outliner outliner(graph_);
+    bool changed = false;
+    for (const int32_t cluster : order) {
+      const std::vector<NodeId> members = clusters().members(cluster);
+      const Outline outline = partition_.outline(cluster);
+      const bool several = members.size() + outline.copies.size() > 1;
+      changed = changed || several;
+      if (several && !outline.results.empty())
+        outlines_.push_back(outline);
+      else
+        outlines_.push_back({members, {}, {}});
+    }
+    if (!changed) return false;
+    for (const Outline& outline : outlines_) {
+      if (!outline.results.empty())
+        outliner.add(outline);
+      else
+        for (const NodeId member : outline.nodes) graph_.move_before(member, kNoNode);
+    }
+    outliner.finish();
+    return true;
+  }
+
+  Graph& graph_;
+  const DeviceSpec& device_;
+  std::vector<FusionVerdict>& verdicts_;
+  Partition partition_;
+  std::map<int32_t, std::optional<double>> costs_;  // predicted µs of the clusters as they are
+  std::map<Edge, std::string> reasons_;
+  std::vector<Outline> outlines_;
+};
+
+}  // namespace
+
+bool fuse_regions(Graph& graph, const DeviceSpec& device, std::vector<FusionVerdict>& verdicts) {
+  return RegionFuser(graph, device, verdicts).run();
+}
+
+}  // namespace stepc

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "ir/cost/roofline.h"
+#include "ir/graph.h"
+
+#include <string>
+#include <vector>
+
+namespace stepc {
+
+// What became of an edge between two nodes that each could be a kernel's.
+struct FusionVerdict {
+  std::string producer, consumer;  // "op %value"
+  bool fused = false;
+  std::string reason;
+};
+
+// Level full of `fuse`: regions of pointwise nodes, views, gathers and reductions over one space of rows become
+// kernels.
+//
+// Three questions are asked of every edge, one after the other. Is it legal: both ends in the same part of the step, no
+// path through a third kernel. Can it be emitted: describe_region (ir/kernel.h) finds a loop nest for both together.
+// Does it pay: the roofline predicts no more time for the joint kernel than for the two (ir/cost/roofline.h). Where
+// joining is refused, a value that its consumer can recompute from what it reads anyway is computed there again.
+// Kernels that share a large operand are joined too. Returns whether the graph changed.
+bool fuse_regions(Graph& graph, const DeviceSpec& device, std::vector<FusionVerdict>& verdicts);
+
+}  // namespace stepc
