@@ -53,7 +53,15 @@ void Partition::add_views(NodeId reader, std::set<NodeId>& inside) const {
   }
 }
 
-Region Partition::region(std::initializer_list<int32_t> clusters, NodeId extra) const {
+bool Partition::is_stored(ValueId value) const {
+  const NodeId maker = producer(value);
+  if (!maker.valid() || is_kept(value)) return true;
+  return std::ranges::any_of(graph_.node(maker).outputs, [&](ValueId output) {
+    return layouts_.block(output) == layouts_.block(value) && !readers(output).empty();
+  });
+}
+
+Region Partition::region(std::initializer_list<int32_t> clusters, std::span<const NodeId> extra) const {
   std::set<NodeId> inside;
   std::vector<NodeId> members;
   for (const int32_t cluster : clusters) {
@@ -61,7 +69,7 @@ Region Partition::region(std::initializer_list<int32_t> clusters, NodeId extra) 
     inside.insert(copies(cluster).begin(), copies(cluster).end());
   }
   inside.insert(members.begin(), members.end());
-  if (extra.valid()) inside.insert(extra);
+  inside.insert(extra.begin(), extra.end());
   for (const NodeId node : std::vector<NodeId>(inside.begin(), inside.end())) add_views(node, inside);
 
   Region region{{inside.begin(), inside.end()}, {}};

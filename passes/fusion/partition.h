@@ -7,6 +7,7 @@
 
 #include <initializer_list>
 #include <set>
+#include <span>
 #include <vector>
 
 namespace stepc {
@@ -26,6 +27,9 @@ class Partition {
   const Layouts& layouts() const { return layouts_; }
   const std::set<NodeId>& copies(int32_t cluster) const { return copies_[static_cast<size_t>(cluster)]; }
 
+  bool computes(int32_t cluster, NodeId node) const {
+    return clusters_.of(node) == cluster || copies(cluster).contains(node);
+  }
   // The node behind aliasing views, kNoNode for an input or a source that costs nothing (is_free_source).
   NodeId producer(ValueId value) const;
   // Clusters that read a value in memory, through views too: not those that make or recompute it. Sorted.
@@ -33,8 +37,11 @@ class Partition {
   // Whether anything reads none of the cluster's results: all its readers recompute them.
   bool is_dead(int32_t cluster) const { return region({cluster}).results.empty(); }
 
+  // Whether a value lies in memory: it comes from outside, or something other than its maker reads it.
+  bool is_stored(ValueId value) const;
+
   // Some clusters as one region; `extra` is computed in it as well.
-  Region region(std::initializer_list<int32_t> clusters, NodeId extra = kNoNode) const;
+  Region region(std::initializer_list<int32_t> clusters, std::span<const NodeId> extra = {}) const;
   Outline outline(int32_t cluster) const;
 
   Clusters::Merge merge(int32_t producer, int32_t consumer);
@@ -42,9 +49,6 @@ class Partition {
 
  private:
   bool is_view(NodeId node) const { return layouts_.is_alias(graph_.node(node)); }
-  bool computes(int32_t cluster, NodeId node) const {
-    return clusters_.of(node) == cluster || copies(cluster).contains(node);
-  }
   bool is_kept(ValueId value) const;  // an output of the graph, or a view of it is
   void add_readers(ValueId value, NodeId maker, std::set<int32_t>& readers) const;
   void add_views(NodeId reader, std::set<NodeId>& inside) const;

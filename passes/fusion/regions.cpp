@@ -17,6 +17,8 @@ namespace {
 // Beyond this a kernel has more live values and pointers than registers, and compile time grows for nothing.
 constexpr size_t kMaxNodes = 160;
 constexpr size_t kMaxBuffers = 28;
+// Nodes that are computed again so that one value need not be read.
+constexpr size_t kMaxSlice = 16;
 // Fewer rows than this leave processors idle where each row is long.
 constexpr int64_t kFewRows = 16;
 // Kernels that share an operand are joined for its sake from this size on, where at most so many read it.
@@ -28,6 +30,7 @@ bool may_join(const Node& node) {
     case OpKind::pointwise:
     case OpKind::view:
     case OpKind::reduction: return node.op != Op::cumsum && node.op != Op::top_k;
+    case OpKind::source: return node.op == Op::random;
     case OpKind::movement:
       return node.op == Op::concat || node.op == Op::pad || node.op == Op::gather || node.op == Op::gather_elements ||
              node.op == Op::gather_nd;
@@ -185,13 +188,29 @@ class RegionFuser {
     const std::optional<double> before = cost_of(cluster);
     std::string ignored;
     if (!before || *before == 0) return false;
-    const std::optional<double> after = cost(partition_.region({cluster}, producer), ignored);
+    std::vector<NodeId> slice;
+    if (!add_to_slice(producer, cluster, slice)) return false;
+    const std::optional<double> after = cost(partition_.region({cluster}, slice), ignored);
     if (!after) return false;
     if (*after > *before + share_of_storing(node(producer).outputs[0])) return false;
-    partition_.copy_into(producer, cluster);
+    for (const NodeId id : slice) {
+      partition_.copy_into(id, cluster);
+      costs_.erase(clusters().of(id));
+    }
     costs_[cluster] = after;
-    costs_.erase(clusters().of(producer));
     return true;
+  }
+
+  // The node and what else must be computed so that only values that lie in memory are read: nothing new is stored.
+  bool add_to_slice(NodeId id, int32_t cluster, std::vector<NodeId>& slice) const {
+    if (!is_cheap(node(id)) || slice.size() > kMaxSlice) return false;
+    if (std::ranges::count(slice, id) != 0) return true;
+    slice.push_back(id);
+    return std::ranges::all_of(node(id).inputs, [&](ValueId operand) {
+      if (!operand.valid() || partition_.is_stored(operand)) return true;
+      const NodeId producer = partition_.producer(operand);
+      return partition_.computes(cluster, producer) || add_to_slice(producer, cluster, slice);
+    });
   }
 
   // Predicted µs of writing a value per kernel that reads it; nothing where it is stored in any case.
