@@ -7,6 +7,7 @@
 // better derivatives than their parts, and what of them has no kernel is expanded after autodiff (pass lower). What a
 // decomposition makes may be composite again (attention makes softmax), so it is visited too.
 
+#include "ir/kernel.h"
 #include "passes/composites.h"
 #include "passes/pass.h"
 
@@ -14,9 +15,15 @@ namespace stepc {
 namespace {
 
 bool run(Graph& graph, PassContext& context) {
-  const FuseLevel level = context.options.fuse;
-  return expand_composites(
-      graph, [&](NodeId id, const Layouts&) { return level == FuseLevel::off || graph.node(id).op == Op::attention; });
+  return expand_composites(graph, [&](NodeId id, const Layouts& layouts) {
+    const bool is_attention = graph.node(id).op == Op::attention;
+    switch (context.options.fuse) {
+      case FuseLevel::off: return true;
+      case FuseLevel::pointwise: return is_attention;
+      case FuseLevel::full: return is_attention && why_no_kernel(graph, id, layouts_of(layouts)).has_value();
+    }
+    return false;
+  });
 }
 
 constexpr Fact kBreaks[] = {Fact::scheduled, Fact::planned};
