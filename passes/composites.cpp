@@ -25,13 +25,15 @@ void expand(Graph& graph, NodeId id) {
   CHECK(erase_if_dead(graph, id), "{} does not decompose whole", op_name(node.op));
 }
 
-// What a round makes has no layouts yet and waits for the next one; decompositions are at most three deep.
+// What a round makes has no layouts yet and waits for the next one; decompositions are at most three deep. Readers come
+// before what they read, so that a node's operands are still those that the layouts know.
 bool expand_round(Graph& graph, const std::function<bool(NodeId, const Layouts&)>& expanded) {
   const Layouts layouts(graph);
   bool changed = false;
-  for (const NodeId id : graph.order()) {
-    if (!is_composite(graph.node(id)) || !expanded(id, layouts)) continue;
-    expand(graph, id);
+  const std::vector<NodeId> order = graph.order();
+  for (auto id = order.rbegin(); id != order.rend(); ++id) {
+    if (!graph.alive(*id) || !is_composite(graph.node(*id)) || !expanded(*id, layouts)) continue;
+    expand(graph, *id);
     changed = true;
   }
   return changed;

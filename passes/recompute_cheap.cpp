@@ -5,8 +5,8 @@
 //
 // A saved block is recomputed by the pointwise nodes that lead to it from what is saved or exists anyway: inputs,
 // weights, other saved blocks, results of contractions. It pays where those add less to what is saved than the block
-// itself takes; where they add as much, only if the block then need not be stored in the forward either, and reading
-// them costs no more than reading it. Later values decide first: what they lean on may still be recomputed itself.
+// itself takes; where they add as much, only if they are stored in any case and the block then is not, and reading them
+// costs no more than reading it. Later values decide first: what they lean on may still be recomputed itself.
 // Kernels make use of it: fusion puts the recomputed nodes into their readers, which read the inputs instead. At most
 // kMaxSlice nodes are made per block; linear in the graph.
 
@@ -101,24 +101,29 @@ class Recomputer {
     slice.nodes.push_back(producer);
   }
 
+  // Whether a node's value may stay inside a kernel.
+  bool is_joined(NodeId id) const { return is_cheap(id) || op_def(graph_.node(id).op).kind == OpKind::reduction; }
+
   // Whether every reader could be one kernel with the value's producer, so that it is stored nowhere.
   bool is_read_by_maps(ValueId value) const {
     return !graph_.is_output(value) && std::ranges::all_of(graph_.value(value).uses, [&](const Use& use) {
-      const OpKind kind = op_def(graph_.node(use.node).op).kind;
-      if (kind == OpKind::view) return is_read_by_maps(graph_.node(use.node).outputs[0]);
-      return kind == OpKind::pointwise || kind == OpKind::reduction;
+      const bool is_view = op_def(graph_.node(use.node).op).kind == OpKind::view;
+      return is_view ? is_read_by_maps(graph_.node(use.node).outputs[0]) : is_joined(use.node);
     });
   }
 
   bool pays(ValueId block, const Slice& slice) const {
     int64_t added = 0, read = 0;
+    bool stored = true;  // in any case
     for (const ValueId source : slice.sources) {
       read += bytes(source);
-      if (is_forward(source) && !saved_.contains(source)) added += bytes(source);
+      if (!is_forward(source) || saved_.contains(source)) continue;
+      added += bytes(source);
+      stored = stored && !is_joined(graph_.value(source).producer);
     }
     const int64_t slack = bytes(block) / kSlack;
     if (added < bytes(block) - slack) return true;
-    return added <= bytes(block) + slack && read <= bytes(block) + slack && is_read_by_maps(block);
+    return stored && added <= bytes(block) + slack && read <= bytes(block) + slack && is_read_by_maps(block);
   }
 
   void decide(ValueId block) {

@@ -21,6 +21,8 @@ constexpr size_t kMaxBuffers = 28;
 constexpr size_t kMaxSlice = 16;
 // Fewer rows than this leave processors idle where each row is long.
 constexpr int64_t kFewRows = 16;
+// A value that is nowhere stored frees memory too: worth a little more time than storing it.
+constexpr double kPatience = 1.0625;
 // Kernels that share an operand are joined for its sake from this size on, where at most so many read it.
 constexpr int64_t kSharedBytes = 1 << 16;
 constexpr size_t kMaxSharing = 8;
@@ -192,7 +194,7 @@ class RegionFuser {
     if (!add_to_slice(producer, cluster, slice)) return false;
     const std::optional<double> after = cost(partition_.region({cluster}, slice), ignored);
     if (!after) return false;
-    if (*after > *before + share_of_storing(node(producer).outputs[0])) return false;
+    if (*after > *before + kPatience * share_of_storing(node(producer).outputs[0])) return false;
     for (const NodeId id : slice) {
       partition_.copy_into(id, cluster);
       costs_.erase(clusters().of(id));

@@ -216,6 +216,16 @@ Json kernels_json(const std::vector<KernelRow>& kernels) {
   return rows;
 }
 
+Json fusion_json(const Step& step) {
+  Json rows = Json::array();
+  for (const FusionVerdict& verdict : step.fusion)
+    rows.push_back({{"producer", verdict.producer},
+                    {"consumer", verdict.consumer},
+                    {"fused", verdict.fused},
+                    {"reason", verdict.reason}});
+  return rows;
+}
+
 Json step_json(const Report& report) {
   Json time{{"min", nullptr}, {"median", nullptr}, {"max", nullptr}};
   if (report.run && report.run->time)
@@ -265,7 +275,8 @@ Json report_json(const Report& report) {
   document["memory"] = memory_json(report);
   document["flops"] = flops_json(report);
   document["kernels"] = report.kernels.empty() ? Json(nullptr) : kernels_json(report.kernels);
-  document["fusion"] = nullptr;
+  document["fusion"] =
+      report.step != nullptr && !report.step->fusion.empty() ? fusion_json(*report.step) : Json(nullptr);
   document["step"] = step_json(report);
   document["plan"] = nullptr;
   document["losses"] = report.run ? Json(report.run->losses) : Json(nullptr);

@@ -61,6 +61,7 @@ Step build_step(Model& model, const DriverOptions& options, const LibraryScratch
   step.saved = saved_tensors(step.graph, Layouts(step.graph));
   step.plan = std::move(context.plan);
   step.loss = context.loss.value_or(train.loss);
+  step.fusion = std::move(context.fusion);
   return step;
 }
 

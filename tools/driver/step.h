@@ -3,6 +3,7 @@
 #include "ir/plan.h"
 #include "passes/analysis/attention_flops.h"
 #include "passes/analysis/saved.h"
+#include "passes/fusion/regions.h"
 #include "passes/runner.h"
 #include "tools/driver/model.h"
 #include "tools/driver/options.h"
@@ -30,6 +31,7 @@ struct Step {
   std::optional<PhaseFlops> flops;  // absent before autodiff
   std::optional<AttentionFlops> attention;
   int64_t optimizer_flops = 0;
+  std::vector<FusionVerdict> fusion;  // of every edge that level full looked at
 };
 
 // FLOPs of a graph's nodes, one that is not differentiated yet.
