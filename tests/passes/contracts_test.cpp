@@ -47,7 +47,13 @@ std::vector<Setting> settings() {
   TrainOptions accumulated = standard;
   accumulated.accumulate = 2;
   accumulated.optimizer = parse_optimizer("sgd:momentum=0.9");
-  return {{"standard", standard}, {"gradients", gradients}, {"unfused", unfused}, {"accumulated", accumulated}};
+  TrainOptions regions = gradients;
+  regions.fuse = FuseLevel::full;
+  return {{"standard", standard},
+          {"gradients", gradients},
+          {"unfused", unfused},
+          {"accumulated", accumulated},
+          {"regions", regions}};
 }
 
 // A folder of its own for the constants of one test, gone with it.
