@@ -60,7 +60,7 @@ IterationAxes axes_of(const Factors& factors, const NestRequest& request, LoopNe
 // Where a result of shape `shape` lies in the iteration space, seen through a reshape if need be.
 Coordinates result_coordinates(const Shape& shape, const NestRequest& request, const IterationAxes& axes,
                                const Tracer& tracer) {
-  if (shape.numel() == request.iteration.numel()) return tracer.reshaped(shape, request.iteration, axes.forms);
+  if (shape == request.iteration) return axes.forms;
   Coordinates kept_forms;
   Dims kept;
   for (size_t axis = 0; axis < axes.forms.size(); ++axis) {
@@ -69,6 +69,8 @@ Coordinates result_coordinates(const Shape& shape, const NestRequest& request, c
     kept.push_back(request.iteration[axis]);
   }
   const Shape rows(std::move(kept));
+  if (shape == rows) return kept_forms;
+  if (shape.numel() == request.iteration.numel()) return tracer.reshaped(shape, request.iteration, axes.forms);
   if (shape.numel() != rows.numel()) throw Untraceable{"results of different shapes"};
   return tracer.reshaped(shape, rows, kept_forms);
 }

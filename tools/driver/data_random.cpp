@@ -36,6 +36,8 @@ void find_limits(const Graph& graph, ValueId value, std::set<ValueId>& seen, int
     if (node.op != Op::fused) continue;
     std::set<ValueId> inside;
     find_limits(*node.body, node.body->inputs()[static_cast<size_t>(use.operand)].value, inside, limit);
+    for (size_t i = 0; i < node.outputs.size(); ++i)  // ids that leave the body are bounded by their readers outside
+      if (inside.contains(node.body->outputs()[i].value)) find_limits(graph, node.outputs[i], seen, limit);
   }
 }
 
