@@ -28,10 +28,15 @@ std::string starred(const std::string& scope) {
 struct Rows {
   std::vector<KernelRow> rows;
   std::vector<size_t> row_of_launch;
+  int64_t accumulate = 1;
+
+  // How often a row's launches run in one step.
+  int64_t runs(const KernelRow& row) const { return row.phase == Phase::optimizer ? 1 : accumulate; }
 };
 
-Rows make_rows(const Step& step, const cpu::Program& program) {
+Rows make_rows(const Step& step, const cpu::Program& program, int64_t accumulate) {
   Rows result;
+  result.accumulate = accumulate;
   std::map<std::tuple<std::string, Phase, std::string>, size_t> index;
   for (size_t i = 0; i < program.launches.size(); ++i) {
     const cpu::Launch& launch = program.launches[i];
@@ -51,11 +56,12 @@ Rows make_rows(const Step& step, const cpu::Program& program) {
     KernelRow& row = result.rows[entry->second];
     for (const std::string& onnx : origin.onnx)
       if (std::ranges::find(row.onnx, onnx) == row.onnx.end()) row.onnx.push_back(onnx);
-    ++row.count;
-    row.flops += launch.kernel.traffic.flops;
-    row.read_bytes += launch.kernel.traffic.read_bytes;
-    row.write_bytes += launch.kernel.traffic.write_bytes;
-    row.ideal_bytes += launch.kernel.traffic.ideal_bytes;
+    const int64_t runs = result.runs(row);
+    row.count += runs;
+    row.flops += runs * launch.kernel.traffic.flops;
+    row.read_bytes += runs * launch.kernel.traffic.read_bytes;
+    row.write_bytes += runs * launch.kernel.traffic.write_bytes;
+    row.ideal_bytes += runs * launch.kernel.traffic.ideal_bytes;
     result.row_of_launch.push_back(entry->second);
   }
   return result;
@@ -66,7 +72,7 @@ class CpuBackend : public Backend {
   CpuBackend(const Step& step, CpuKernels kernels, const DriverOptions& options)
       : step_(step),
         kernels_(std::move(kernels)),
-        rows_(make_rows(step, kernels_.program)),
+        rows_(make_rows(step, kernels_.program, options.train.accumulate)),
         executor_(step.graph, *step.plan, kernels_.program, kernels_.library,
                   {.threads = options.thread_count(), .poison = options.verbose}) {}
 
@@ -95,8 +101,8 @@ class CpuBackend : public Backend {
     const std::vector<LaunchProfile>& profile = executor_.profile();
     for (size_t i = 0; i < profile.size(); ++i) {
       if (profile[i].samples_us.empty()) continue;
-      std::optional<double>& us = rows[rows_.row_of_launch[i]].measured_us;
-      us = us.value_or(0) + profile[i].median_us();
+      KernelRow& row = rows[rows_.row_of_launch[i]];
+      row.measured_us = row.measured_us.value_or(0) + static_cast<double>(rows_.runs(row)) * profile[i].median_us();
     }
     return rows;
   }
@@ -125,8 +131,8 @@ CpuKernels compile_kernels(const Step& step, const DriverOptions& options) {
   return {std::move(program), std::move(library)};
 }
 
-std::vector<KernelRow> kernel_rows(const Step& step, const cpu::Program& program) {
-  return make_rows(step, program).rows;
+std::vector<KernelRow> kernel_rows(const Step& step, const cpu::Program& program, int64_t accumulate) {
+  return make_rows(step, program, accumulate).rows;
 }
 
 std::unique_ptr<LibraryScratch> library_scratch(const DriverOptions& options) {

@@ -22,7 +22,7 @@ CpuKernels compile_kernels(const Step& step, const DriverOptions& options);
 
 // The kernels of a step as rows of the report, not measured yet: launches of the same kernel in the same phase and in
 // corresponding places of the layers are one row.
-std::vector<KernelRow> kernel_rows(const Step& step, const cpu::Program& program);
+std::vector<KernelRow> kernel_rows(const Step& step, const cpu::Program& program, int64_t accumulate);
 
 // What library kernels of the target need besides their operands.
 std::unique_ptr<LibraryScratch> library_scratch(const DriverOptions& options);

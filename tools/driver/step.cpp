@@ -1,5 +1,6 @@
 #include "tools/driver/step.h"
 
+#include "ir/attention.h"
 #include "ir/constant_store.h"
 #include "ir/op_def.h"
 #include "ir/printer.h"
@@ -10,10 +11,20 @@
 namespace stepc {
 namespace {
 
+// What the model asks for: attention with every pair of a query and a key, and without the scores that its backward
+// computes again, whether it is one node or came apart.
+int64_t model_flops(const Graph& graph, const Node& node) {
+  if (node.op != Op::attention && node.op != Op::attention_backward) return node_cost(graph, node).flops;
+  const Attention attention =
+      bind_attention(node.attrs, graph.shape(node.inputs[0]), graph.shape(node.inputs[1]), graph.shape(node.inputs[2]));
+  const int64_t forward = checked_mul(2 * (attention.depth + attention.value_depth), attention.scores_shape().numel());
+  return node.op == Op::attention ? forward : checked_mul(2, forward);
+}
+
 int64_t flops_of(const Graph& graph, auto in_phase) {
   int64_t flops = 0;
   for (NodeId id = graph.first(); id.valid(); id = graph.next(id))
-    if (in_phase(graph.node(id).origin.phase)) flops += node_cost(graph, graph.node(id)).flops;
+    if (in_phase(graph.node(id).origin.phase)) flops += model_flops(graph, graph.node(id));
   return flops;
 }
 

@@ -30,9 +30,11 @@ int run(const DriverOptions& options) {
   const Step step = build_step(model, options, scratch.get());
   Report report{.options = options, .model = model, .step = &step};
   std::optional<CpuKernels> kernels;
+  if (step.plan && options.plan_only && options.target == Target::cpu)
+    report.kernels = kernel_rows(step, cpu::generate(step.graph, *step.plan), options.train.accumulate);
   if (step.plan && !options.plan_only && options.target == Target::cpu) {
     kernels = compile_kernels(step, options);
-    report.kernels = kernel_rows(step, kernels->program);
+    report.kernels = kernel_rows(step, kernels->program, options.train.accumulate);
     report.compile_us = static_cast<double>(kernels->library.compile_us());
     report.cache_hits = kernels->library.cache_hits();
   }
