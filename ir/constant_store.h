@@ -2,7 +2,6 @@
 
 #include "ir/tensor.h"
 
-#include <filesystem>
 #include <map>
 #include <string>
 
@@ -25,20 +24,6 @@ class ConstantSource {
   virtual ~ConstantSource() = default;
   // Throws UserError where no tensor of that type is stored under the hash.
   virtual Tensor get(const std::string& hash, const Type& type) const = 0;
-};
-
-// Raw row-major bytes in `folder/<hash>`, one file per constant; the folder appears with the first of them.
-class ConstantDirectory : public ConstantSink, public ConstantSource {
- public:
-  explicit ConstantDirectory(std::filesystem::path folder) : folder_(std::move(folder)) {}
-  // "<file>.constants", beside a text file.
-  static ConstantDirectory beside(const std::filesystem::path& file);
-
-  void put(const std::string& hash, const Tensor& tensor) override;
-  Tensor get(const std::string& hash, const Type& type) const override;
-
- private:
-  std::filesystem::path folder_;
 };
 
 class ConstantMemory : public ConstantSink, public ConstantSource {

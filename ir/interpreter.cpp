@@ -1,6 +1,7 @@
 #include "ir/interpreter.h"
 
 #include "ir/op_def.h"
+#include "ir/origin_name.h"
 #include "ir/support/error.h"
 
 namespace stepc {
@@ -45,11 +46,21 @@ class Run {
     for (const ValueId input : node.inputs) inputs.push_back(input.valid() ? &value(input) : nullptr);
     std::vector<RefTensor> outputs;
     for (const ValueId output : node.outputs) outputs.emplace_back(graph_.type(output));
-    evaluate_node(EvalArgs{node, inputs, outputs, round_floats_});
+    evaluate(EvalArgs{node, inputs, outputs, round_floats_});
     for (size_t i = 0; i < outputs.size(); ++i)
       if (reads_[index(node.outputs[i])] > 0) values_[index(node.outputs[i])].own = std::move(outputs[i]);
     for (const ValueId input : node.inputs)
       if (input.valid() && --reads_[index(input)] == 0) values_[index(input)] = Slot{};
+  }
+
+  // What goes wrong inside a fused node is said of the node in its body.
+  static void evaluate(const EvalArgs& args) {
+    try {
+      evaluate_node(args);
+    } catch (const UserError& error) {
+      if (args.node.op == Op::fused) throw;
+      user_error("node '{}' ({}): {}", origin_name(args.node.origin), op_name(args.node.op), error.what());
+    }
   }
 
   const Graph& graph_;

@@ -100,21 +100,5 @@ TEST(Text, LargerConstantsLieInTheStore) {
   EXPECT_FALSE(parses(hashed));  // no store
 }
 
-TEST(Text, ConstantDirectoryChecksWhatItReads) {
-  const fs::path folder = fs::path(testing::TempDir()) / "text_test.constants";
-  fs::remove_all(folder);
-  ConstantDirectory directory(folder);
-  const Tensor tensor = Tensor::of_f32(std::vector<float>(20, 0.5F), {20});
-  const std::string hash = constant_hash(tensor);
-  EXPECT_THROW(directory.get(hash, tensor.type()), UserError);
-  directory.put(hash, tensor);
-  EXPECT_EQ(directory.get(hash, tensor.type()), tensor);
-  EXPECT_THROW(directory.get(hash, Type{Dtype::f32, {10}}), UserError);
-  EXPECT_THROW(directory.get(hash, Type{Dtype::f32, {4, 5}}), UserError);
-  std::ofstream(folder / hash, std::ios::binary) << std::string(80, 'x');
-  EXPECT_THROW(directory.get(hash, tensor.type()), UserError);
-  fs::remove_all(folder);
-}
-
 }  // namespace
 }  // namespace stepc

@@ -11,6 +11,7 @@
 #include "ir/parser.h"
 #include "ir/printer.h"
 #include "ir/support/error.h"
+#include "models/constant_directory.h"
 #include "passes/pipelines.h"
 #include "passes/runner.h"
 #include "tests/corpus/agreement.h"

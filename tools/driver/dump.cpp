@@ -1,10 +1,10 @@
 #include "tools/driver/dump.h"
 
-#include "ir/constant_store.h"
 #include "ir/parser.h"
 #include "ir/printer.h"
 #include "ir/support/error.h"
 #include "models/atomic_file.h"
+#include "models/constant_directory.h"
 #include "models/onnx/dump.h"
 #include "passes/registry.h"
 #include "tools/driver/io/files.h"

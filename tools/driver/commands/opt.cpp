@@ -1,7 +1,7 @@
-#include "ir/constant_store.h"
 #include "ir/parser.h"
 #include "ir/printer.h"
 #include "ir/support/error.h"
+#include "models/constant_directory.h"
 #include "passes/registry.h"
 #include "passes/runner.h"
 #include "tools/driver/commands.h"

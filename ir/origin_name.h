@@ -1,0 +1,12 @@
+#pragma once
+
+#include "ir/graph.h"
+
+#include <string>
+
+namespace stepc {
+
+// What messages call a node: the first ONNX node that it stems from, else its scope, else its phase.
+std::string origin_name(const Origin& origin);
+
+}  // namespace stepc
