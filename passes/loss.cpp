@@ -36,10 +36,12 @@ std::vector<GraphOutput> float_outputs(const Graph& graph) {
   return outputs;
 }
 
-std::string describe(const Graph& graph, std::span<const GraphOutput> outputs) {
+// Names with types: inputs or outputs to choose among.
+template <typename Named>
+std::string describe(const Graph& graph, const std::vector<Named>& choices) {
   std::vector<std::string> texts;
-  for (const GraphOutput& output : outputs)
-    texts.push_back(fmt::format("{} {}", output.name, to_string(graph.type(output.value))));
+  for (const Named& choice : choices)
+    texts.push_back(fmt::format("{} {}", choice.name, to_string(graph.type(choice.value))));
   return texts.empty() ? "none" : fmt::format("{}", fmt::join(texts, ", "));
 }
 
@@ -58,6 +60,24 @@ bool looks_like_logits(const Graph& graph, const GraphOutput& output) {
   const Shape& shape = graph.shape(output.value);
   if (shape.rank() < 2) return false;
   return output.name.find("logits") != std::string::npos || is_vocabulary(graph, shape[shape.rank() - 1]);
+}
+
+std::vector<GraphInput> data_inputs(const Graph& graph) {
+  std::vector<GraphInput> inputs;
+  for (const GraphInput& input : graph.inputs())
+    if (input.role == InputRole::data || input.role == InputRole::label) inputs.push_back(input);
+  return inputs;
+}
+
+bool takes_labels(LossKind kind) { return kind == LossKind::cross_entropy || kind == LossKind::mse; }
+
+// Options that would change nothing are a mistake of the caller's.
+void refuse_options_without_effect(const LossOptions& options, LossKind kind) {
+  const std::string_view name = loss_kind_name(kind);
+  if (kind != LossKind::cross_entropy && options.shift)
+    user_error("--shift has no effect on the loss {}: it goes with cross-entropy", name);
+  if (!takes_labels(kind) && !options.labels.empty())
+    user_error("--labels {} has no effect: the loss {} takes no labels", options.labels, name);
 }
 
 bool is_scalar(const Graph& graph, const GraphOutput& output) { return graph.shape(output.value).numel() == 1; }
@@ -105,8 +125,6 @@ Choice choose(const Graph& graph, const LossOptions& options) {
   return {options.kind, *output};
 }
 
-bool takes_labels(LossKind kind) { return kind == LossKind::cross_entropy || kind == LossKind::mse; }
-
 std::string label_name(const LossOptions& options) { return options.labels.empty() ? "label" : options.labels; }
 
 LossOptions resolved(LossOptions options, const Choice& choice) {
@@ -123,6 +141,11 @@ class LossBuilder {
 
   ValueId build(const Choice& choice) {
     const ValueId x = choice.of.value;
+    refuse_options_without_effect(options_.loss, choice.kind);
+    const bool averages = choice.kind != LossKind::sum && choice.kind != LossKind::output;
+    if (averages && b_.shape(x).numel() == 0)
+      user_error("the loss {} of '{}' {} is a mean of nothing; bind dimensions of at least 1 (--dim)",
+                 loss_kind_name(choice.kind), choice.of.name, to_string(b_.type(x)));
     switch (choice.kind) {
       case LossKind::cross_entropy: return cross_entropy(x, choice.of.name);
       case LossKind::mse: {
@@ -153,10 +176,16 @@ class LossBuilder {
 
   void add_count(ValueId count) { graph_.add_output(count, OutputRole::metric, std::string(kLossCount)); }
 
-  // An input of the model with the name asked for, or a new one.
+  // The model's input that --labels names; without it the input "label", which is made where the model has none.
   ValueId label_input(const Type& type) {
+    const bool named = !options_.loss.labels.empty();
     const std::string name = label_name(options_.loss);
     const GraphInput* existing = graph_.find_input(name);
+    if (named && (existing == nullptr || existing->role == InputRole::weight))
+      user_error(
+          "--labels {}: the model has no input of that name; there are {} (without --labels the step gets an "
+          "input 'label')",
+          name, describe(graph_, data_inputs(graph_)));
     if (existing == nullptr) return graph_.add_input(type, InputRole::label, name);
     const bool integer_labels = is_integer(type.dtype) && is_integer(graph_.dtype(existing->value));
     if (graph_.shape(existing->value) != type.shape || (graph_.dtype(existing->value) != type.dtype && !integer_labels))

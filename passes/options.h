@@ -22,7 +22,7 @@ enum class LossKind : uint8_t {
 struct LossOptions {
   LossKind kind = LossKind::automatic;
   std::string logits;  // the output that the loss is taken of; empty: chosen, or the error lists the candidates
-  std::string labels;  // the input that holds the labels, made where the model has none of that name; empty: "label"
+  std::string labels;  // the input of the model that holds the labels; empty: "label", made where the model has none
   bool shift = false;  // position t predicts label t+1
   int64_t ignore_index = -100;
 };

@@ -1,5 +1,6 @@
 #include "runtime/executor.h"
 
+#include "ir/origin_name.h"
 #include "ir/support/error.h"
 #include "runtime/cpu/convolution.h"
 #include "runtime/cpu/matmul.h"
@@ -119,14 +120,10 @@ void Executor::run_launch(size_t index) {
 
 void Executor::refuse_index(const Bound& bound) {
   const Node& node = graph_.node(bound.node);
-  const Origin& origin = node.origin;
-  const std::string where = !origin.onnx.empty()    ? origin.onnx.front()
-                            : !origin.scope.empty() ? origin.scope
-                                                    : fmt::format("of phase {}", phase_name(origin.phase));
   const StepcIndexError error = index_error_;
   index_error_ = {};
-  user_error("node '{}' ({}): index {} is out of range for an axis of size {}; allowed are {} to {}", where,
-             op_name(node.op), error.index, error.extent, -error.extent, error.extent - 1);
+  user_error("node '{}' ({}): index {} is out of range for an axis of size {}; allowed are {} to {}",
+             origin_name(node.origin), op_name(node.op), error.index, error.extent, -error.extent, error.extent - 1);
 }
 
 void Executor::run_phases(bool micro_step, bool update) {

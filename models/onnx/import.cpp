@@ -9,6 +9,8 @@
 #include "models/onnx/operators.h"
 #include "models/onnx/weights.h"
 
+#include <fmt/ranges.h>
+
 #include <set>
 
 namespace stepc {
@@ -46,6 +48,21 @@ void add_inputs(const ModelFile& file, const ImportOptions& options, GraphImport
   }
 }
 
+// Symbols of outputs are not bound: exporters name them freely.
+void require_declared_shape(const onnx::ValueInfoProto& output, const Shape& computed) {
+  if (!output.type().tensor_type().has_shape()) return;
+  const std::vector<DeclaredDim> declared = declared_dims(output);
+  bool agrees = declared.size() == computed.rank();
+  for (size_t i = 0; agrees && i < declared.size(); ++i)
+    agrees = declared[i].size < 0 || declared[i].size == computed[i];
+  if (agrees) return;
+  std::vector<std::string> dims;
+  for (const DeclaredDim& dim : declared)
+    dims.push_back(dim.size >= 0 ? std::to_string(dim.size) : one_line(dim.symbol, 160));
+  user_error("output {} is declared [{}] but computed as {}", in_quotes(output.name()), fmt::join(dims, ","),
+             to_string(computed));
+}
+
 void add_outputs(const ModelFile& file, const ImportOptions& options, const GraphImporter& importer, Graph& graph) {
   std::set<std::string> names;
   for (const auto& output : file.graph().output()) {
@@ -58,6 +75,7 @@ void add_outputs(const ModelFile& file, const ImportOptions& options, const Grap
       if (declared != graph.dtype(value))
         user_error("output {} is declared {} but computed as {}", name, dtype_onnx_name(declared),
                    dtype_onnx_name(graph.dtype(value)));
+      require_declared_shape(output, graph.shape(value));
     }
     graph.add_output(value, OutputRole::output, output.name());
   }

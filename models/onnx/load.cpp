@@ -25,11 +25,6 @@ constexpr int64_t kNewestOpset = 28;  // what the ONNX library of this build kno
 // Protobuf refuses larger messages, and so much may be copied out of external files into attributes.
 constexpr int64_t kMessageLimit = std::numeric_limits<int32_t>::max();
 
-std::string folder_of(const std::string& path) {
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  return folder.empty() ? "." : folder.string();
-}
-
 // Names reach text, JSON and other files, so they must be UTF-8. Documentation is not read.
 void require_utf8(const google::protobuf::Message& message) {
   const google::protobuf::Reflection& reflection = *message.GetReflection();
@@ -141,6 +136,17 @@ void check(const onnx::ModelProto& model) {
 }
 
 }  // namespace
+
+std::string folder_of(const std::string& path) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  return folder.empty() ? "." : folder.string();
+}
+
+onnx::ModelProto read_message(const std::string& path, TensorReader& reader) {
+  onnx::ModelProto model = parse(path);
+  embed_attribute_tensors(model, reader.external());
+  return model;
+}
 
 ModelFile::ModelFile(const std::string& path) : proto_(parse(path)), reader_(folder_of(path)) {
   normalize_domains(*proto_.mutable_graph()->mutable_node());

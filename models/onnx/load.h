@@ -12,6 +12,13 @@
 
 namespace stepc::onnx_import {
 
+// The folder that external data of a model lies in.
+std::string folder_of(const std::string& path);
+
+// The message as it is in the file, to be changed and written again: tensors in attributes are brought into it, those
+// of initializers stay where they are. Throws UserError where the file is no model.
+onnx::ModelProto read_message(const std::string& path, TensorReader& reader);
+
 // An initializer of the main graph.
 struct StoredTensor {
   std::string name;

@@ -1,7 +1,7 @@
 #include "models/onnx/save.h"
 
 #include "ir/support/error.h"
-#include "models/onnx/element_types.h"
+#include "models/onnx/external_data.h"
 #include "models/onnx/load.h"
 #include "models/onnx/write.h"
 
@@ -24,17 +24,16 @@ void clear_shapes_only(onnx::ModelProto& model) {
 
 }  // namespace
 
-void save_onnx(const std::string& source, const std::map<std::string, Tensor>& weights, const std::string& path) {
-  const onnx_import::ModelFile file(source);
-  std::map<std::string, const onnx_import::StoredTensor*> stored;
-  for (const auto& tensor : file.initializers()) stored.emplace(tensor.name, &tensor);
-  onnx::ModelProto model = file.proto();
+void save_onnx(const std::string& source, const TrainedWeight& trained, const std::string& path) {
+  onnx_import::TensorReader reader(onnx_import::folder_of(source));
+  onnx::ModelProto model = onnx_import::read_message(source, reader);
   const auto payload = [&](const onnx::TensorProto& tensor) -> Tensor {
-    const onnx_import::StoredTensor* old = stored.at(tensor.name());
-    if (const auto entry = weights.find(tensor.name()); entry != weights.end())
-      return converted(entry->second, old->type.dtype);
-    if (!old->data) user_error("{}: initializer '{}' has no weights to save", source, tensor.name());
-    return {old->type, {old->data->data, static_cast<size_t>(old->type.bytes())}};
+    if (const std::optional<Tensor> weight = trained(tensor.name()))
+      return converted(*weight, onnx_import::type_of(tensor).dtype);
+    if (onnx_import::external_location(tensor) == onnx_import::kNoWeightsLocation)
+      user_error("{}: initializer '{}' has no weights to save", source, tensor.name());
+    const TensorView kept = reader.read(tensor);
+    return {kept.type, {kept.data, static_cast<size_t>(kept.type.bytes())}};
   };
   clear_shapes_only(model);
   onnx_import::write_with_weights(model, payload, path);

@@ -2,13 +2,18 @@
 
 #include "ir/tensor.h"
 
-#include <map>
+#include <functional>
+#include <optional>
 #include <string>
 
 namespace stepc {
 
-// Copies the ONNX model `source` to `path` with new payloads for initializers, by their names and in the layout that
-// they have there (dtypes are converted); other initializers keep theirs. Metadata and nodes stay as they are.
-void save_onnx(const std::string& source, const std::map<std::string, Tensor>& weights, const std::string& path);
+// The trained value of an initializer, by its name and in the layout that it has in the file (its dtype is converted);
+// nothing where it keeps what it has.
+using TrainedWeight = std::function<std::optional<Tensor>(const std::string& initializer)>;
+
+// Copies the ONNX model `source` to `path` with new payloads; everything else stays as it is. Weights are asked for
+// one after the other.
+void save_onnx(const std::string& source, const TrainedWeight& trained, const std::string& path);
 
 }  // namespace stepc

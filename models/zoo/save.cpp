@@ -48,6 +48,16 @@ void write_zoo_onnx(const ZooConfig& config, std::optional<uint64_t> seed, const
   }
 }
 
+void save_zoo_onnx(const ZooConfig& config, const TrainedWeight& trained, const std::string& path) {
+  zoo::OnnxWriter writer = zoo::write_transformer(config);
+  const auto payload = [&](const onnx::TensorProto& tensor) {
+    std::optional<Tensor> weight = trained(tensor.name());
+    CHECK(weight && weight->type() == type_of(tensor), "initializer {} of {}", tensor.name(), config.name);
+    return *std::move(weight);
+  };
+  onnx_import::write_with_weights(writer.model(), payload, path);
+}
+
 ImportedModel import_zoo(const ZooConfig& config, const ImportOptions& options) {
   // The importer reads files: an anonymous one in memory is enough.
   const int descriptor = memfd_create("stepc-zoo", MFD_CLOEXEC);

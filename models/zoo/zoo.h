@@ -1,6 +1,7 @@
 #pragma once
 
 #include "models/onnx/import.h"
+#include "models/onnx/save.h"
 
 #include <cstdint>
 #include <optional>
@@ -58,5 +59,7 @@ ImportedModel import_zoo(const ZooConfig& config, const ImportOptions& options);
 // Writes the model as ONNX, with external data beside it where weights exceed what protobuf holds. Without a seed no
 // weights are written: initializers have the external location `stepc-no-weights`, the model says `stepc.weights=none`.
 void write_zoo_onnx(const ZooConfig& config, std::optional<uint64_t> seed, const std::string& path);
+// The same with trained weights, which must be there for every initializer.
+void save_zoo_onnx(const ZooConfig& config, const TrainedWeight& trained, const std::string& path);
 
 }  // namespace stepc

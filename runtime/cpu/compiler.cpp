@@ -77,7 +77,11 @@ std::vector<std::string> SystemCompiler::command_line(const std::string& source,
 
 void SystemCompiler::compile(const std::filesystem::path& source, const std::filesystem::path& shared_object) const {
   const ProcessResult result = run_process(command_line(source.string(), shared_object.string()));
-  if (result.started && result.exit_status == 0) return;
+  std::error_code error;
+  if (result.started && result.exit_status == 0) {
+    if (std::filesystem::file_size(shared_object, error) > 0 && !error) return;
+    user_error("'{}' ended well but compiled nothing; install g++ or set CXX to a compiler", command_text());
+  }
   if (result.exit_status > 128)
     user_error("'{}' was ended by signal {} while compiling kernels", command_text(), result.exit_status - 128);
   if (result.output.find("No space left on device") != std::string::npos)

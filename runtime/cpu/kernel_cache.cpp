@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kMark = "STEPC-OBJECT-1:";
+constexpr std::string_view kMark = "STEPC-OBJECT-2:";
 constexpr size_t kDigestDigits = 32;
 
 std::string digest(std::initializer_list<std::string_view> parts) {
@@ -27,18 +27,23 @@ std::string digest(std::initializer_list<std::string_view> parts) {
 }
 
 std::string read_file(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return {};
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-bool is_intact(const fs::path& path) {
+// What follows an object: it belongs to this key, so that an entry under another's name is noticed too.
+std::string trailer(std::string_view key, std::string_view object) {
+  return std::string(kMark) + digest({key, "\n", object});
+}
+
+bool is_intact(const fs::path& path, std::string_view key) {
   const std::string content = read_file(path);
-  const size_t trailer = kMark.size() + kDigestDigits;
-  if (content.size() <= trailer) return false;
-  const std::string_view all = content;
-  const std::string_view object = all.substr(0, content.size() - trailer);
-  return all.substr(object.size(), kMark.size()) == kMark &&
-         all.substr(object.size() + kMark.size()) == digest({object});
+  constexpr size_t kTrailerBytes = kMark.size() + kDigestDigits;
+  if (content.size() <= kTrailerBytes) return false;
+  const std::string_view object = std::string_view(content).substr(0, content.size() - kTrailerBytes);
+  return content.ends_with(trailer(key, object));
 }
 
 // Files that are gone whatever happens.
@@ -86,7 +91,7 @@ KernelCache::KernelCache(fs::path folder) : folder_(std::move(folder)) {
 KernelCache::Entry KernelCache::get(const std::string& source, const SystemCompiler& compiler) const {
   const std::string key = digest({source, "\n", compiler.identity()});
   const fs::path path = folder_ / (key + ".so");
-  if (is_intact(path)) return {path, true};
+  if (is_intact(path, key)) return {path, true};
 
   static std::atomic<int> serial{0};
   const std::string name = fmt::format("{}.{}.{}", key, getpid(), serial++);
@@ -94,10 +99,10 @@ KernelCache::Entry KernelCache::get(const std::string& source, const SystemCompi
   const Temporary object(folder_ / (name + ".so"));
   write_file(text.path, source, std::ios::trunc);
   compiler.compile(text.path, object.path);
-  write_file(object.path, std::string(kMark) + digest({read_file(object.path)}), std::ios::app);
+  write_file(object.path, trailer(key, read_file(object.path)), std::ios::app);
   std::error_code error;
   fs::rename(object.path, path, error);
-  if (error) user_error("cannot write to the kernel cache {}: {}", folder_.string(), error.message());
+  if (error) user_error("cannot write {} in the kernel cache: {}; remove it", path.string(), error.message());
   return {path, false};
 }
 

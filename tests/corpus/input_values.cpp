@@ -2,7 +2,7 @@
 
 #include "passes/options.h"
 #include "tests/corpus/random_value.h"
-#include "tools/driver/data_random.h"
+#include "tools/driver/id_limit.h"
 
 namespace stepc::corpus {
 namespace {
@@ -33,7 +33,7 @@ RefTensor InputValues::draw(const Graph& graph, const GraphInput& input) const {
   if (input.role == InputRole::state || input.role == InputRole::accumulator || is_float(type.dtype))
     return random_value(graph, input);
   if (type.dtype == Dtype::boolean || input.name.find("mask") != std::string::npos) return padding_mask(type);
-  RefTensor ids = random_value(graph, input, {.integers = id_limit(graph, input.value)});
+  RefTensor ids = random_value(graph, input, {.integers = id_limit(graph, input.value, Through::selects).value_or(1)});
   if (input.role == InputRole::label && ids.numel() > 1) ids.set(0, static_cast<double>(LossOptions{}.ignore_index));
   return ids;
 }

@@ -1,17 +1,12 @@
-"""Bad command lines and bad files end with one clear line and the documented exit status."""
+"""Bad command lines, files and data end with one clear line and the documented exit status."""
 
+import json
 import os
 import pathlib
-import shutil
 import subprocess
-import tempfile
 import unittest
 
-STEPC = os.environ["STEPC"]
-TINY = ["--family", "llama", "--layers", "1", "--dim", "32", "--heads", "2", "--ffn", "64", "--seq", "16",
-        "--vocab", "256"]
-RUN = ["run", *TINY, "--dim", "batch=2", "--target", "interpreter"]
-PLAN = ["compile", "--plan-only", *TINY]
+from stepc_test import DATA, FILES, PLAN, RUN, STEPC, TINY, TINY_RUN, StepcTest
 
 WRONG_USAGE = [
     (["bogus"], "unknown command 'bogus'"),
@@ -23,9 +18,14 @@ WRONG_USAGE = [
     ([*RUN, "--memory-budget", "80%"], "not available yet"),
     ([*RUN, "--precision", "bf16"], "not available yet"),
     (["run", "--family", "llama", "--target", "cuda"], "not available yet"),
+    ([*RUN, "--steps", "1", "--steps", "2"], "--steps is given 2 times"),
+    ([*RUN, "--loss", "sum", "--loss", "mse"], "--loss is given 2 times"),
+    ([*RUN, "--steps"], "--steps needs a value"),
     ([*RUN, "--lr", "nan"], "expected a number from 0"),
-    ([*RUN, "--seed", "-1"], "expected a number from 0"),
-    ([*RUN, "--steps", "-1"], "expected a number from 0"),
+    ([*RUN, "--seed", "-1"], "expected a whole number from 0"),
+    ([*RUN, "--steps", "-1"], "expected a whole number from 0"),
+    ([*RUN, "--steps", "99999999999999999999"], "expected a whole number from 0"),
+    ([*RUN, "--steps", "1e3"], "expected a whole number from 0"),
     ([*RUN, "--clip-norm", "0"], "expected a number above 0"),
     ([*RUN, "--optimizer", "sgd:speed=1"], "no key 'speed'"),
     ([*PLAN, "--dim", "batch=1", "--dump-onnx"], "say where with --dump-after"),
@@ -41,7 +41,7 @@ BAD_INPUT = [
     (["inspect", "llama"], "--family llama"),
     (["inspect", "empty.onnx"], "empty"),
     (["inspect", "garbage.onnx"], "not an ONNX model"),
-    (["inspect", "."], "not a regular file"),
+    (["inspect", "."], "is a folder"),
     (["inspect", "/dev/zero"], "not a regular file"),
     (["opt", "garbage.ir", "--passes=dce"], "garbage.ir:1:1"),
     (PLAN, "--dim batch=N"),
@@ -60,46 +60,40 @@ BAD_INPUT = [
     ([*RUN, "--save", "absent/x.safetensors"], "No such file"),
     ([*RUN, "--json", "."], "Is a directory"),
     ([*RUN, "--json", "/dev/full"], "No space left"),
+    ([*RUN, "--labels", "bogus"], "no input of that name; there are input_ids i64[2,16]"),
+    ([*RUN, "--logits", "bogus"], "there are logits f32[2,16,256]"),
+    ([*RUN, "--loss", "mean", "--labels", "input_ids"], "takes no labels"),
+    ([*RUN, "--loss", "mean", "--shift"], "--shift has no effect"),
+    ([*TINY_RUN, "--dim", "batch=0"], "a mean of nothing"),
+    ([*TINY_RUN, "--dim", "batch=1000000000"], "this machine has"),
+    ([*TINY_RUN, "--dim", "batch=1000000000", "--target", "interpreter"], "this machine has"),
+    ([*TINY_RUN, "--dim", "batch=100000000000000"], "does not fit 64 bits"),
+    (["run", "llama-70b", "--dim", "batch=4096"], "but this machine has"),
+    (["check", *TINY, "--dim", "batch=1000000000"], "but this machine has"),
     ([*RUN, "--skip", "autodiff"], "means nothing without"),
     ([*RUN, "--stop-after", "autodiff"], "not complete"),
 ]
 
-FILES = {
-    "empty.onnx": b"",
-    "garbage.onnx": b"\xff\x00garbage",
-    "garbage.ir": b"\x01",
-    "garbage.npz": b"PK\x03\x04",
-    "garbage.safetensors": b"\xff" * 16,
-    "odd.u16": b"abc",
-    "short.u8": b"abc",
-    "high.u16": b"\xff\xff" * 64,
-}
+BAD_DATA = [
+    ("high_id.npz", "'input_ids' has 256 at [0, 0], past the 256 rows"),
+    ("high_label.npz", "'label' has 256 at [0, 0]; labels are 0 to 255, or -100"),
+    ("negative_label.npz", "'label' has -1 at [0, 0]"),
+    ("ignored.npz", "all labels in 'label' are -100"),
+    ("float_label.npz", "array 'label' is f32[2,16], the model's input is i64[2,16]"),
+    ("no_label.npz", "no array for input 'label'"),
+    ("late.u16", "token 300 at position 339 is past the vocabulary of 256"),
+]
 
 
-class CommandLineTest(unittest.TestCase):
-    def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp())
-        self.addCleanup(shutil.rmtree, self.folder)
-        for name, content in FILES.items():
-            (self.folder / name).write_bytes(content)
-
-    def stepc(self, *arguments):
-        return subprocess.run([STEPC, *arguments], cwd=self.folder, capture_output=True, text=True, timeout=60)
-
-    def refused(self, status, cases):
-        for arguments, part in cases:
-            with self.subTest(" ".join(arguments)):
-                done = self.stepc(*arguments)
-                self.assertEqual(done.returncode, status, done.stderr)
-                self.assertRegex(done.stderr, r"\Astepc: error: [^\n]*\n\Z")
-                self.assertIn(part, done.stderr)
+class CommandLineTest(StepcTest):
 
     def test_wrong_usage(self):
         self.refused(2, WRONG_USAGE)
 
     def test_bad_input(self):
         self.refused(1, BAD_INPUT)
-        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), sorted(FILES), "files were left behind")
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), sorted([*FILES, *DATA]),
+                         "files were left behind")
 
     def test_a_compiled_step_takes_no_options_that_would_change_it(self):
         self.assertEqual(self.stepc(*PLAN, "--dim", "batch=2", "-q", "-o", "compiled").stderr, "")
@@ -110,13 +104,38 @@ class CommandLineTest(unittest.TestCase):
         self.assertEqual(self.stepc(*RUN, "-q", "--json", "/dev/null").returncode, 0)
         self.assertTrue(pathlib.Path("/dev/null").is_char_device())
 
-    def test_resuming_continues_bit_for_bit(self):
-        plain = [*RUN, "-q"]
-        self.stepc(*plain, "--steps", "4", "--dump-weights", "whole.npz")
-        self.stepc(*plain, "--steps", "2", "--save", "half.safetensors")
-        self.assertEqual(self.stepc(*plain, "--steps", "2", "--resume", "half.safetensors", "--dump-weights",
-                                    "resumed.npz").stderr, "")
-        self.assertEqual((self.folder / "whole.npz").read_bytes(), (self.folder / "resumed.npz").read_bytes())
+    def test_standard_output_that_cannot_be_written(self):
+        for arguments in (["zoo"], ["--help"], [*PLAN, "--dim", "batch=1"], [*PLAN, "--dim", "batch=1", "--json", "-"]):
+            with self.subTest(" ".join(arguments)), open("/dev/full", "w") as full:
+                done = subprocess.run([STEPC, *arguments], stdout=full, stderr=subprocess.PIPE, text=True)
+                self.assertEqual(done.returncode, 1)
+                self.assertRegex(done.stderr, r"\Astepc: error: [^\n]*No space left[^\n]*\n\Z")
+
+    def test_a_closed_standard_output_is_no_file_of_ours(self):
+        json_file = self.folder / "report.json"
+        subprocess.run([STEPC, *PLAN, "--dim", "batch=1", "--json", json_file], preexec_fn=lambda: os.close(1), check=True)
+        json.loads(json_file.read_text())
+
+
+class DataTest(StepcTest):
+    # With a compiler that does not exist, what is said before kernels are compiled is all that can be said.
+    def test_data_is_checked_before_kernels_are_compiled(self):
+        run = [*TINY_RUN, "--dim", "batch=2"]
+        cases = [([*run, "--steps", "100", "--data", name], part) for name, part in BAD_DATA]
+        self.succeeds(*RUN, "-q", "--optimizer", "sgd", "--save", "sgd.safetensors")
+        cases += [([*run, "--resume", "sgd.safetensors"], "holds no 'state/adamw.")]
+        cases += [([*run, "--data", "good.npz"], "no C++ compiler")]
+        self.refused(1, cases, CXX="absent-compiler", STEPC_CACHE_DIR=str(self.folder / "cache"))
+
+    def test_micro_batches_are_one_batch(self):
+        tokens = bytes(range(200)) * 8
+        (self.folder / "text").write_bytes(tokens)
+        common = [*TINY_RUN, "--target", "interpreter", "--data", "text", "--optimizer", "sgd:lr=0.5", "--steps", "3"]
+        whole = self.losses(*common, "--dim", "batch=8")
+        parts = self.losses(*common, "--dim", "batch=2", "--accumulate", "4")
+        for a, b in zip(whole, parts, strict=True):
+            self.assertAlmostEqual(a, b, places=5)
+        self.assertNotAlmostEqual(whole[0], whole[2], places=3)
 
 
 if __name__ == "__main__":

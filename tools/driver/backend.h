@@ -6,6 +6,7 @@
 #include "tools/driver/step.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -22,9 +23,10 @@ class Backend {
   virtual void set_persistent(std::string_view name, const TensorView& value) = 0;
   virtual Tensor persistent(std::string_view name) const = 0;
 
-  // One step over one batch per micro-step (one batch unless the graph accumulates). Throws UserError for values that
-  // the step cannot take (an index out of range).
-  virtual void run(const std::vector<Batch>& micro_batches) = 0;
+  // One step of `micro_steps` (1 unless the graph accumulates), each over the batch drawn when its turn comes. Throws
+  // UserError for values that the step cannot take (an index out of range).
+  using DrawBatch = std::function<Batch(int64_t micro_step)>;
+  virtual void run(int64_t micro_steps, const DrawBatch& draw) = 0;
   // A graph output after `run`.
   virtual Tensor output(std::string_view name) const = 0;
 

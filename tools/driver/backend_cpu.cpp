@@ -80,15 +80,15 @@ class CpuBackend : public Backend {
   Tensor persistent(std::string_view name) const override { return executor_.input(name); }
   Tensor output(std::string_view name) const override { return executor_.output(name); }
 
-  void run(const std::vector<Batch>& micro_batches) override {
+  void run(int64_t micro_steps, const DrawBatch& draw) override {
     if (!step_.graph.accumulates()) {
-      set_batch(micro_batches.at(0));
+      set_batch(draw(0));
       executor_.run_step();
       return;
     }
     executor_.begin_accumulation();
-    for (const Batch& batch : micro_batches) {
-      set_batch(batch);
+    for (int64_t i = 0; i < micro_steps; ++i) {
+      set_batch(draw(i));
       executor_.run_micro_step();
     }
     executor_.run_update();

@@ -27,14 +27,14 @@ class InterpreterBackend : public Backend {
     return entry->second.to_tensor();
   }
 
-  void run(const std::vector<Batch>& micro_batches) override {
+  void run(int64_t micro_steps, const DrawBatch& draw) override {
     for (const GraphInput& input : graph_.inputs())
       if (input.role == InputRole::accumulator) persistent_[input.name] = RefTensor(graph_.type(input.value));
-    for (size_t i = 0; i < micro_batches.size(); ++i) {
+    for (int64_t i = 0; i < micro_steps; ++i) {
       std::map<std::string, RefTensor> inputs = persistent_;
-      for (const auto& [name, tensor] : micro_batches[i]) inputs.insert_or_assign(name, RefTensor(tensor.view()));
+      for (const auto& [name, tensor] : draw(i)) inputs.insert_or_assign(name, RefTensor(tensor.view()));
       Interpretation result = interpret(graph_, inputs, RefPrecision::f32);
-      const bool last = i + 1 == micro_batches.size();
+      const bool last = i + 1 == micro_steps;
       for (const StatePair& state : graph_.states()) {
         const Node* producer = graph_.producer(state.output);
         const std::string& name = graph_.input_of(state.input)->name;

@@ -35,14 +35,7 @@ std::unique_ptr<Backend> make_cpu_backend(const Step& step, CpuKernels kernels, 
 struct CompiledStep {
   Model model;
   Step step;
-  int64_t accumulate = 1;
 };
 CompiledStep compile_step(Model model, const DriverOptions& options, const LibraryScratch* scratch);
-
-// The folder of `compile -o`: graph.ir, plan.json, report.json, kernels/ and, where there are weights,
-// weights.safetensors.
-void write_compiled(const std::string& folder, const Report& report, const cpu::Program* program);
-// Reads such a folder (options.model) back for `run`. Throws UserError where it is not one.
-CompiledStep read_compiled(const DriverOptions& options, const LibraryScratch* scratch);
 
 }  // namespace stepc

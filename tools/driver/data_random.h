@@ -10,14 +10,11 @@ class RandomData : public DataSource {
  public:
   explicit RandomData(uint64_t seed) : seed_(seed) {}
   Batch batch(const Graph& graph, int64_t index) const override;
+  void check(const Graph& graph, const LossOptions& loss) const override;
   std::string describe() const override;
 
  private:
   uint64_t seed_;
 };
-
-// How many different values an integer input may take: the smallest axis that a gather indexes with it, or the classes
-// of the cross-entropy that reads it; 1 where nothing bounds it.
-int64_t id_limit(const Graph& graph, ValueId input);
 
 }  // namespace stepc

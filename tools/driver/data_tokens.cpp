@@ -1,16 +1,21 @@
 #include "tools/driver/data_tokens.h"
 
 #include "ir/support/error.h"
-#include "tools/driver/data_random.h"
+#include "tools/driver/id_limit.h"
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <random>
 
 namespace stepc {
 namespace {
 
 bool is_data(const GraphInput& input) { return input.role == InputRole::data; }
+
+bool takes_labels(const GraphInput& input) {
+  return input.role == InputRole::label || (is_data(input) && input.name == "labels");
+}
 
 // The input that takes the tokens: "input_ids", or the only integer matrix.
 const GraphInput& token_input(const Graph& graph, const std::string& path) {
@@ -80,28 +85,23 @@ Batch TokenData::batch(const Graph& graph, int64_t index) const {
   const GraphInput& ids = token_input(graph, path_);
   const int64_t batch = graph.shape(ids.value)[0];
   const int64_t seq = graph.shape(ids.value)[1];
-  const int64_t tokens = static_cast<int64_t>(file_.size()) / token_bytes_;
-  const int64_t windows = tokens / (seq + 1);
-  if (windows == 0) user_error("{} holds {} tokens; one window needs seq + 1 = {}", path_, tokens, seq + 1);
+  const int64_t windows = tokens() / (seq + 1);
+  if (windows == 0) user_error("{} holds {} tokens; one window needs seq + 1 = {}", path_, tokens(), seq + 1);
 
   Batch result;
   Tensor inputs(graph.type(ids.value));
   Tensor labels(Type{Dtype::i64, graph.shape(ids.value)});
-  const int64_t limit = std::max(id_limit(graph, ids.value), int64_t{1});
   for (int64_t row = 0; row < batch; ++row) {
     const int64_t start = window_at(index * batch + row, windows) * (seq + 1);
     for (int64_t column = 0; column < seq; ++column) {
       const int64_t id = token(start + column);
       const int64_t next = token(start + column + 1);
-      if (std::max(id, next) >= limit)
-        user_error("{}: token {} at position {} is past the vocabulary of {}", path_, std::max(id, next),
-                   start + column + (id >= limit ? 0 : 1), limit);
       set_element(inputs, row * seq + column, static_cast<double>(id));
       set_element(labels, row * seq + column, static_cast<double>(shift_ ? id : next));
     }
   }
   for (const GraphInput& input : graph.inputs()) {
-    if (input.role == InputRole::label || (is_data(input) && input.name == "labels")) {
+    if (takes_labels(input)) {
       if (graph.type(input.value) != labels.type())
         user_error("{} holds tokens, but label '{}' is {}", path_, input.name, to_string(graph.type(input.value)));
       result.emplace(input.name, labels);
@@ -112,9 +112,25 @@ Batch TokenData::batch(const Graph& graph, int64_t index) const {
   return result;
 }
 
+void TokenData::check(const Graph& graph, const LossOptions&) const {
+  batch(graph, 0);
+  const GraphInput& ids = token_input(graph, path_);
+  std::optional<int64_t> limit = id_limit(graph, ids.value, Through::views);
+  for (const GraphInput& input : graph.inputs()) {
+    if (!takes_labels(input)) continue;
+    const std::optional<int64_t> classes = id_limit(graph, input.value, Through::selects);
+    if (classes) limit = std::min(*classes, limit.value_or(*classes));
+  }
+  if (!limit || *limit >= int64_t{1} << (8 * token_bytes_)) return;
+  const int64_t window = graph.shape(ids.value)[1] + 1;
+  const int64_t used = tokens() / window * window;
+  for (int64_t position = 0; position < used; ++position)
+    if (token(position) >= *limit)
+      user_error("{}: token {} at position {} is past the vocabulary of {}", path_, token(position), position, *limit);
+}
+
 std::string TokenData::describe() const {
-  return fmt::format("{} ({} tokens of {} byte{})", path_, static_cast<int64_t>(file_.size()) / token_bytes_,
-                     token_bytes_, token_bytes_ == 1 ? "" : "s");
+  return fmt::format("{} ({} tokens of {} byte{})", path_, tokens(), token_bytes_, token_bytes_ == 1 ? "" : "s");
 }
 
 }  // namespace stepc

@@ -14,10 +14,12 @@ class TokenData : public DataSource {
  public:
   TokenData(const std::string& path, const std::string& dtype, uint64_t seed, bool shift);
   Batch batch(const Graph& graph, int64_t index) const override;
+  void check(const Graph& graph, const LossOptions& loss) const override;
   std::string describe() const override;
 
  private:
   int64_t token(int64_t position) const;
+  int64_t tokens() const { return static_cast<int64_t>(file_.size()) / token_bytes_; }
   int64_t window_at(int64_t place, int64_t windows) const;  // in the order of its epoch
 
   std::string path_;

@@ -4,7 +4,6 @@
 #include "models/onnx/save.h"
 
 #include <cstring>
-#include <filesystem>
 #include <map>
 
 namespace stepc {
@@ -21,38 +20,25 @@ Tensor transposed(const Tensor& matrix) {
   return result;
 }
 
-// A file that exists while this object does.
-class ShapesFile {
- public:
-  ShapesFile(const ZooConfig& config, std::string path) : path_(std::move(path)) {
-    write_zoo_onnx(config, std::nullopt, path_);
-  }
-  ~ShapesFile() { std::filesystem::remove(path_); }
-  ShapesFile(const ShapesFile&) = delete;
-  ShapesFile& operator=(const ShapesFile&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 }  // namespace
 
 void export_weights(const DriverOptions& options, const Model& model, const Session& session, const std::string& path) {
-  std::map<std::string, Tensor> weights;
-  for (const Initializer& initializer : model.import.initializers) {
-    if (!session.has_weight(initializer.name)) continue;
-    Tensor weight = session.weight(initializer.name);
-    weights.emplace(initializer.initializer, initializer.transposed ? transposed(weight) : std::move(weight));
-  }
-  if (model.source == "onnx") {
-    save_onnx(options.model, weights, path);
-  } else if (model.source == "zoo") {
-    const ShapesFile shapes(zoo_config(options.model, options.zoo), path + ".shapes");
-    save_onnx(shapes.path(), weights, path);
-  } else {
-    user_error("--save {}: {} did not come from ONNX; save to a .safetensors file", path, options.model);
-  }
+  std::map<std::string, const Initializer*> by_name;
+  for (const Initializer& initializer : model.import.initializers)
+    by_name.emplace(initializer.initializer, &initializer);
+  // A copy that was tied again has the value of the first.
+  const TrainedWeight trained = [&](const std::string& name) -> std::optional<Tensor> {
+    const auto entry = by_name.find(name);
+    if (entry == by_name.end()) return std::nullopt;
+    const Initializer& copy = *entry->second;
+    const std::string& weight = copy.tied_to.empty() ? copy.name : by_name.at(copy.tied_to)->name;
+    if (!session.has_weight(weight)) return std::nullopt;
+    return copy.transposed ? transposed(session.weight(weight)) : session.weight(weight);
+  };
+  if (model.source == "onnx")
+    save_onnx(options.model, trained, path);
+  else
+    save_zoo_onnx(zoo_config(options.model, options.zoo), trained, path);
 }
 
 }  // namespace stepc

@@ -8,8 +8,8 @@
 
 namespace stepc {
 
-// --save FILE.onnx: the model with its present weights, each initializer in its own layout (tied copies alike).
-// Throws UserError for models that did not come from ONNX or the zoo.
+// --save FILE.onnx: a model that came from ONNX or the zoo, with its present weights, each initializer in its own
+// layout (tied copies alike).
 void export_weights(const DriverOptions& options, const Model& model, const Session& session, const std::string& path);
 
 }  // namespace stepc

@@ -1,12 +1,16 @@
 #include "ir/support/error.h"
 #include "tools/driver/commands.h"
 
+#include <fcntl.h>
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <new>
+#include <system_error>
 
 namespace stepc {
 namespace {
@@ -33,6 +37,29 @@ std::string command_of(const CLI::App& app) {
   return parsed.empty() ? std::string() : parsed.front()->get_name() + " ";
 }
 
+// A closed standard stream's number would go to the first file that is opened, and text would be printed into it.
+void open_standard_streams() {
+  for (int descriptor = 0; descriptor <= 2; ++descriptor)
+    if (fcntl(descriptor, F_GETFD) < 0) open("/dev/null", descriptor == 0 ? O_RDONLY : O_WRONLY);
+}
+
+// What the command printed may still wait in a buffer.
+int flush_output(int status) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
+  return fail(kBadInput, fmt::format("cannot write to standard output: {}", std::strerror(errno)));
+}
+
+// An option without its value, or with more than one.
+std::string mismatch_message(const CLI::ArgumentMismatch& error, const CLI::App& app) {
+  const std::string message = error.what();
+  const std::string name = message.substr(0, message.find(':'));
+  const auto parsed = app.get_subcommands();
+  const CLI::Option* option = parsed.empty() ? nullptr : parsed.front()->get_option_no_throw(name);
+  if (option == nullptr) return message;
+  return option->count() > 1 ? fmt::format("{} is given {} times; it takes one value", name, option->count())
+                             : fmt::format("{} needs a value", name);
+}
+
 int run_program(int argc, char** argv) {
   CLI::App app{"Compiles a Transformer's forward ONNX graph to one profiled training step", "stepc"};
   app.set_version_flag("--version", "stepc " STEPC_VERSION);
@@ -57,6 +84,8 @@ int run_program(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ExtrasError& error) {
     return fail(kUsageError, fmt::format("{}; stepc {}--help lists what there is", error.what(), command_of(app)));
+  } catch (const CLI::ArgumentMismatch& error) {
+    return fail(kUsageError, mismatch_message(error, app));
   } catch (const CLI::RequiredError&) {
     return fail(kUsageError, "name a command; stepc --help lists them");
   } catch (const CLI::ParseError& error) {
@@ -73,13 +102,16 @@ int run_program(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    return stepc::run_program(argc, argv);
+    stepc::open_standard_streams();
+    return stepc::flush_output(stepc::run_program(argc, argv));
   } catch (const stepc::UsageError& error) {
     return stepc::fail(stepc::kUsageError, error.what());
   } catch (const stepc::UserError& error) {
     return stepc::fail(stepc::kBadInput, error.what());
   } catch (const std::bad_alloc&) {
     return stepc::fail(stepc::kBadInput, "out of memory: the model's tensors do not fit this machine");
+  } catch (const std::system_error& error) {  // a full disk, no permission, no thread to be had
+    return stepc::fail(stepc::kBadInput, fmt::format("the system refused: {}", error.what()));
   } catch (const std::exception& error) {
     return stepc::fail(stepc::kOurBug, fmt::format("internal: {} (this is a bug of stepc: please report it with the "
                                                    "command that led here)",

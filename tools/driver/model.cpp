@@ -70,6 +70,8 @@ Model load_model(const DriverOptions& options, MissingWeights missing,
   if (options.model.empty() && options.zoo.family.empty())
     throw UsageError("name a model: an .onnx file, .ir text, a zoo model, or --family for a custom one");
   const std::filesystem::path path = options.model;
+  if (std::filesystem::is_directory(path))
+    user_error("{} is a folder, not a model; a folder of stepc compile is for stepc run", options.model);
   const ImportOptions import = import_options(options, input_shapes);
   Model model;
   model.name = path.stem().string();

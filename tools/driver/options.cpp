@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <thread>
+#include <type_traits>
 
 namespace stepc {
 namespace {
@@ -75,6 +77,29 @@ CLI::Validator at_least(double least, bool or_equal) {
           ""};
 }
 
+// CLI11's own conversion saturates at 64 bits and reads 010 as octal.
+template <typename Number>
+Number parse_integer(std::string_view option, std::string_view text, Number least, Number most) {
+  Number value = 0;
+  const char* end = text.data() + text.size();
+  const auto [read_to, error] = std::from_chars(text.data(), end, value);
+  if (error == std::errc() && read_to == end && value >= least && value <= most) return value;
+  const bool open_ended = most == std::numeric_limits<Number>::max();
+  user_error("{} {}: expected a whole number from {}{}", option, text, least,
+             open_ended ? std::string() : fmt::format(" to {}", most));
+}
+
+// An integer option, or one that may be absent.
+template <typename Target, typename Number = int64_t>
+CLI::Option* add_integer(CLI::App& app, const std::string& name, Target& target, const std::string& help,
+                         std::type_identity_t<Number> least = 0,
+                         std::type_identity_t<Number> most = std::numeric_limits<Number>::max()) {
+  const auto parse = [&target, name, least, most](const std::string& text) {
+    target = static_cast<Target>(parse_integer<Number>(name, text, least, most));
+  };
+  return add_parsed(app, name, parse, help)->type_name("N");
+}
+
 bool parse_on_off(std::string_view option, std::string_view text) {
   if (text != "on" && text != "off") user_error("{} {}: expected on or off", option, text);
   return text == "on";
@@ -123,10 +148,12 @@ void add_loss_options(CLI::App& app, TrainOptions& train, const std::string& gro
   app.add_option("--logits", train.loss.logits, "the output that the loss is taken of")
       ->type_name("NAME")
       ->group(group);
-  app.add_option("--labels", train.loss.labels, "the input that holds the labels")->type_name("NAME")->group(group);
+  app.add_option("--labels", train.loss.labels, "the model's input that holds the labels (default: a new one, label)")
+      ->type_name("NAME")
+      ->group(group);
   app.add_flag("--shift", train.loss.shift, "position t predicts label t+1")->group(group);
-  app.add_option("--ignore-index", train.loss.ignore_index, "label that does not count (default -100)")
-      ->type_name("N")
+  add_integer(app, "--ignore-index", train.loss.ignore_index, "label that does not count (default -100)",
+              std::numeric_limits<int64_t>::min())
       ->group(group);
   app.add_option("--grad-inputs", train.grad_inputs, "float inputs to differentiate too")
       ->type_name("GLOB")
@@ -159,7 +186,7 @@ void add_model_options(CLI::App& app, DriverOptions& options) {
   ZooOverrides& zoo = options.zoo;
   const std::string group = "Zoo models";
   const auto add_size = [&](const std::string& name, std::optional<int64_t>& size, const std::string& help) {
-    app.add_option(name, size, help)->type_name("N")->group(group);
+    add_integer(app, name, size, help)->group(group);
   };
   app.add_option("--family", zoo.family, "gpt2, llama, bert, vit or moe: a small model whose sizes the options set")
       ->type_name("NAME")
@@ -200,9 +227,7 @@ void add_step_options(CLI::App& app, DriverOptions& options) {
       ->type_name("X")
       ->check(at_least(0, /*or_equal=*/false))
       ->group(group);
-  app.add_option("--accumulate", options.train.accumulate, "micro-steps per update (default 1)")
-      ->type_name("N")
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 20).description(""))
+  add_integer(app, "--accumulate", options.train.accumulate, "micro-steps per update (default 1)", 1, kMostMicroSteps)
       ->group(group);
   add_parsed(
       app, "--dropout", [&](const std::string& text) { options.train.dropout = parse_on_off("--dropout", text); },
@@ -220,17 +245,14 @@ void add_step_options(CLI::App& app, DriverOptions& options) {
       ->type_name("NAME")
       ->group(group);
   add_thread_option(app, options)->group(group);
-  app.add_option("--seed", options.seed, "seed of data order, random inputs and dropout (default 0)")
-      ->type_name("N")
-      ->check(at_least(0, /*or_equal=*/true))
+  add_integer<uint64_t, uint64_t>(app, "--seed", options.seed,
+                                  "seed of data order, random inputs and dropout (default 0)")
       ->group(group);
   add_later_options(app);
 }
 
 CLI::Option* add_thread_option(CLI::App& app, DriverOptions& options) {
-  return app.add_option("--threads", options.threads, "threads (default: all cores)")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1024).description(""));
+  return add_integer(app, "--threads", options.threads, "threads (default: all cores)", 1, 1024);
 }
 
 void add_pass_options(CLI::App& app, DriverOptions& options) {
@@ -240,9 +262,7 @@ void add_pass_options(CLI::App& app, DriverOptions& options) {
       ->type_name("PASS")
       ->allow_extra_args(false)
       ->group(group);
-  app.add_option("--bisect", options.bisect, "leave out the optional passes after N of them changed the graph")
-      ->type_name("N")
-      ->check(at_least(0, /*or_equal=*/true))
+  add_integer(app, "--bisect", options.bisect, "leave out the optional passes after N of them changed the graph")
       ->group(group);
   app.add_option("--dump-after", options.dump_after, "write the graph's text after this pass, or after all into DIR")
       ->type_name("PASS|all[=DIR]")
@@ -267,13 +287,9 @@ void add_run_options(CLI::App& app, DriverOptions& options) {
     app.add_option(name, file, help)->type_name("FILE")->group(group);
   };
   add_data_options(app, options);
-  app.add_option("--steps", options.steps, "steps to run (default 1)")
-      ->type_name("N")
-      ->check(at_least(0, /*or_equal=*/true))
-      ->group(group);
-  app.add_option("--warmup", options.warmup, "steps before timing starts; they train and count in the losses")
-      ->type_name("N")
-      ->check(at_least(0, /*or_equal=*/true))
+  add_integer(app, "--steps", options.steps, "steps to run (default 1)", 0, kMostSteps)->group(group);
+  add_integer(app, "--warmup", options.warmup, "steps before timing starts; they train and count in the losses", 0,
+              kMostSteps)
       ->group(group);
   add_file("--save", options.save,
            ".safetensors: weights and state after the last step, for --resume; .onnx: the model");

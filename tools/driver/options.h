@@ -24,6 +24,10 @@ class UsageError : public UserError {
   using UserError::UserError;
 };
 
+// Far beyond what anyone waits for, and products of the two fit 64 bits.
+constexpr int64_t kMostSteps = int64_t{1} << 40;
+constexpr int64_t kMostMicroSteps = int64_t{1} << 20;
+
 enum class Target : uint8_t { cpu, interpreter };
 
 // Everything a command line can say, as the contract of commands and options has it. Each command declares the part it

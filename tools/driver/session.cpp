@@ -2,11 +2,9 @@
 
 #include "ir/support/error.h"
 #include "tools/driver/io/npz.h"
-#include "tools/driver/io/safetensors.h"
 
 #include <charconv>
 #include <cmath>
-#include <list>
 
 namespace stepc {
 namespace {
@@ -21,21 +19,26 @@ std::string saved_name(const GraphInput& input) {
   return input.initializer.empty() ? input.name : input.initializer;
 }
 
-// Names with views of tensors that this list owns.
-class NamedTensors {
- public:
-  void add(std::string name, Tensor tensor) {
-    tensors_.push_back(std::move(tensor));
-    views_.emplace_back(std::move(name), tensors_.back().view());
-  }
-  const std::vector<std::pair<std::string, TensorView>>& views() const { return views_; }
-
- private:
-  std::list<Tensor> tensors_;
-  std::vector<std::pair<std::string, TensorView>> views_;
-};
-
 }  // namespace
+
+SavedRun::SavedRun(const std::string& path, const Graph& graph) : file_(path) {
+  for (const GraphInput& input : graph.inputs()) {
+    if (!is_saved(input)) continue;
+    const std::string name = saved_name(input);
+    const TensorView* saved = file_.find(name);
+    if (saved == nullptr) user_error("{} holds no '{}': it was saved by another model or optimizer", path, name);
+    const Type& type = graph.type(input.value);
+    if (saved->type != type)
+      user_error("{}: '{}' is {}, this step has {}", path, name, to_string(saved->type), to_string(type));
+  }
+  const auto step = file_.metadata().find(kStepKey);
+  const std::string text = step == file_.metadata().end() ? std::string() : step->second;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), steps_done_);
+  if (error != std::errc() || end != text.data() + text.size() || steps_done_ < 0 || steps_done_ > kMostSteps)
+    user_error("{} does not say at which step it was saved", path);
+}
+
+TensorView SavedRun::saved(const GraphInput& input) const { return *file_.find(saved_name(input)); }
 
 Session::Session(const Model& model, const Step& step, Backend& backend, const DataSource& data, int64_t accumulate)
     : model_(model), step_(step), backend_(backend), data_(data), accumulate_(accumulate) {}
@@ -53,31 +56,26 @@ void Session::initialize(uint64_t seed) {
   }
 }
 
-void Session::resume(const std::string& path) {
-  const SafetensorsFile file(path);
+void Session::resume(const SavedRun& saved) {
   for (const GraphInput& input : step_.graph.inputs()) {
     if (!is_saved(input)) continue;
-    const std::string name = saved_name(input);
-    const TensorView* saved = file.find(name);
-    if (saved == nullptr) user_error("{} holds no '{}': it was saved by another model or optimizer", path, name);
-    const Type& type = step_.graph.type(input.value);
-    if (saved->type != type)
-      user_error("{}: '{}' is {}, this step has {}", path, name, to_string(saved->type), to_string(type));
     // The file's tensors need not be aligned.
-    backend_.set_persistent(input.name, Tensor(type, {saved->data, static_cast<size_t>(type.bytes())}).view());
+    const TensorView view = saved.saved(input);
+    const Tensor tensor(view.type, {view.data, static_cast<size_t>(view.type.bytes())});
+    backend_.set_persistent(input.name, tensor.view());
   }
-  const auto step = file.metadata().find(kStepKey);
-  const std::string text = step == file.metadata().end() ? std::string() : step->second;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), steps_done_);
-  if (error != std::errc() || end != text.data() + text.size() || steps_done_ < 0)
-    user_error("{} does not say at which step it was saved", path);
+  steps_done_ = saved.steps_done();
+}
+
+TensorSource Session::persistent_source(std::string name, const GraphInput& input) const {
+  return {std::move(name), step_.graph.type(input.value), [this, of = input.name] { return backend_.persistent(of); }};
 }
 
 void Session::save(const std::string& path) const {
-  NamedTensors tensors;
+  std::vector<TensorSource> tensors;
   for (const GraphInput& input : step_.graph.inputs())
-    if (is_saved(input)) tensors.add(saved_name(input), backend_.persistent(input.name));
-  write_safetensors(path, tensors.views(), {{"format", "stepc"}, {kStepKey, std::to_string(steps_done_)}});
+    if (is_saved(input)) tensors.push_back(persistent_source(saved_name(input), input));
+  write_safetensors(path, tensors, {{"format", "stepc"}, {kStepKey, std::to_string(steps_done_)}});
 }
 
 std::optional<std::string> Session::output_of(OutputRole role) const {
@@ -92,9 +90,7 @@ bool Session::has_weight(const std::string& name) const {
 }
 
 void Session::run_step() {
-  std::vector<Batch> batches;
-  for (int64_t i = 0; i < accumulate_; ++i) batches.push_back(data_.batch(step_.graph, steps_done_ * accumulate_ + i));
-  backend_.run(batches);
+  backend_.run(accumulate_, [&](int64_t i) { return data_.batch(step_.graph, steps_done_ * accumulate_ + i); });
   ++steps_done_;
   if (const auto loss = output_of(OutputRole::loss))
     figures_.losses.push_back(element(backend_.output(*loss).view(), 0));
@@ -104,26 +100,24 @@ void Session::run_step() {
 }
 
 void Session::write_outputs(const std::string& path) const {
-  NamedTensors arrays;
+  std::vector<TensorSource> arrays;
   for (const GraphOutput& output : step_.graph.outputs()) {
-    Tensor value = backend_.output(output.name);
-    switch (output.role) {
-      case OutputRole::loss: arrays.add("loss", std::move(value)); break;
-      case OutputRole::output: arrays.add("out/" + output.name, std::move(value)); break;
-      case OutputRole::gradient:
-      case OutputRole::metric: arrays.add(output.name, std::move(value)); break;
-    }
+    std::string name = output.name;
+    if (output.role == OutputRole::loss) name = "loss";
+    if (output.role == OutputRole::output) name = "out/" + output.name;
+    arrays.push_back(
+        {std::move(name), step_.graph.type(output.value), [this, of = output.name] { return backend_.output(of); }});
   }
-  write_npz(path, arrays.views());
+  write_npz(path, arrays);
 }
 
 void Session::write_weights(const std::string& path) const {
-  NamedTensors arrays;
+  std::vector<TensorSource> arrays;
   for (const GraphInput& input : step_.graph.inputs())
     if (input.role == InputRole::weight)
-      arrays.add("param/" + (input.initializer.empty() ? input.name : input.initializer),
-                 backend_.persistent(input.name));
-  write_npz(path, arrays.views());
+      arrays.push_back(
+          persistent_source("param/" + (input.initializer.empty() ? input.name : input.initializer), input));
+  write_npz(path, arrays);
 }
 
 }  // namespace stepc

@@ -1,9 +1,11 @@
 #include "ir/support/error.h"
+#include "models/atomic_file.h"
 #include "tools/driver/backend.h"
 #include "tools/driver/commands.h"
 #include "tools/driver/compiled.h"
 #include "tools/driver/finite_differences.h"
 #include "tools/driver/golden.h"
+#include "tools/driver/memory_check.h"
 #include "tools/driver/session.h"
 
 #include <CLI/CLI.hpp>
@@ -69,6 +71,8 @@ class Checker {
                                scratch_.get())) {
     if (!compiled_.step.plan) user_error("--stop-after {}: there is no step to check", options_.stop_after);
     if (!compiled_.model.can_run()) user_error("{} has shapes only; give --weights random:SEED", options_.model);
+    require_memory(compiled_.step, Target::interpreter);
+    data_->check(compiled_.step.graph, options_.train.loss);
   }
 
   std::vector<Difference> run() {
@@ -128,6 +132,7 @@ class Checker {
 };
 
 int run(const DriverOptions& options) {
+  if (!options.json.empty() && options.json != "-") check_writable(options.json);
   const std::vector<Difference> differences = Checker(options).run();
   bool ok = true;
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();

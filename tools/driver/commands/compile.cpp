@@ -1,7 +1,8 @@
 #include "ir/support/error.h"
+#include "models/atomic_file.h"
 #include "tools/driver/backend.h"
 #include "tools/driver/commands.h"
-#include "tools/driver/compiled.h"
+#include "tools/driver/compiled_folder.h"
 #include "tools/driver/model.h"
 #include "tools/driver/report.h"
 #include "tools/driver/step.h"
@@ -9,6 +10,8 @@
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
+
+#include <optional>
 
 namespace stepc {
 namespace {
@@ -25,6 +28,9 @@ void declare(CLI::App& app, DriverOptions& options) {
 }
 
 int run(const DriverOptions& options) {
+  std::optional<CompiledFolder> folder;
+  if (!options.output.empty()) folder.emplace(options.output);
+  if (!options.json.empty() && options.json != "-") check_writable(options.json);
   Model model = load_model(options, MissingWeights::none);
   const std::unique_ptr<LibraryScratch> scratch = library_scratch(options);
   const Step step = build_step(model, options, scratch.get());
@@ -38,7 +44,7 @@ int run(const DriverOptions& options) {
     report.compile_us = static_cast<double>(kernels->library.compile_us());
     report.cache_hits = kernels->library.cache_hits();
   }
-  if (!options.output.empty()) write_compiled(options.output, report, kernels ? &kernels->program : nullptr);
+  if (folder) folder->write(report, kernels ? &kernels->program : nullptr);
   if (!options.json.empty()) write_json(options.json, report_json(report));
   if (options.quiet || options.json == "-") return 0;
   for (const std::string& note : model.import.notes) fmt::print("note: {}\n", note);

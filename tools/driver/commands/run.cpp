@@ -2,10 +2,11 @@
 #include "models/atomic_file.h"
 #include "tools/driver/backend.h"
 #include "tools/driver/commands.h"
-#include "tools/driver/compiled.h"
+#include "tools/driver/compiled_folder.h"
 #include "tools/driver/data.h"
 #include "tools/driver/export_weights.h"
 #include "tools/driver/io/safetensors.h"
+#include "tools/driver/memory_check.h"
 #include "tools/driver/model.h"
 #include "tools/driver/progress.h"
 #include "tools/driver/report.h"
@@ -40,8 +41,7 @@ StepTime summary(std::vector<double> times_us) {
   return {times_us.front(), (times_us[(n - 1) / 2] + times_us[n / 2]) / 2, times_us.back()};
 }
 
-void run_steps(Session& session, Backend& backend, const DriverOptions& options, const Graph& graph,
-               int64_t accumulate) {
+void run_steps(Session& session, Backend& backend, const DriverOptions& options, const Graph& graph) {
   std::vector<double> times_us;
   Progress progress(options, options.warmup + options.steps);
   for (int64_t i = 0; i < options.warmup + options.steps; ++i) {
@@ -57,7 +57,7 @@ void run_steps(Session& session, Backend& backend, const DriverOptions& options,
   RunFigures& figures = session.figures();
   figures.time = summary(times_us);
   if (const std::optional<int64_t> tokens = token_positions(graph))
-    figures.tokens_per_s = static_cast<double>(*tokens * accumulate) / (figures.time->median_us * 1e-6);
+    figures.tokens_per_s = static_cast<double>(*tokens * options.train.accumulate) / (figures.time->median_us * 1e-6);
   figures.measured_peak_bytes = backend.measured_peak_bytes();
 }
 
@@ -105,19 +105,31 @@ void print_run(const RunFigures& figures, const std::vector<KernelRow>& kernels,
   if (!kernels.empty()) fmt::print("\nprofile\n{}", kernel_table(kernels, options.verbose ? kernels.size() : 25));
 }
 
-int run(const DriverOptions& options) {
+// Everything that could stop the run later is found here, before kernels are compiled or memory is taken.
+void check_run(const CompiledStep& loaded, const DriverOptions& options, const DataSource& data) {
+  if (!loaded.step.plan) user_error("--stop-after {}: the step is not complete, so it cannot run", options.stop_after);
+  if (!loaded.model.can_run() && options.resume.empty())
+    user_error("{} has shapes only; give --weights random:SEED or --resume FILE", loaded.model.name);
+  if (ending(options.save) == ".onnx" && loaded.model.source != "onnx" && loaded.model.source != "zoo")
+    user_error("--save {}: {} did not come from ONNX; save to a .safetensors file", options.save, options.model);
+  require_memory(loaded.step, options.target);
+  data.check(loaded.step.graph, options.train.loss);
+}
+
+int run(const DriverOptions& given) {
+  const bool compiled = std::filesystem::is_directory(given.model);
+  if (compiled) refuse_options_of_compile(given);
+  const DriverOptions options = compiled ? with_compiled_options(given) : given;
   if (options.warmup + options.steps == 0) user_error("--steps 0 --warmup 0: there is nothing to run");
-  const bool compiled = std::filesystem::is_directory(options.model);
-  if (compiled) refuse_options_of_compile(options);
   check_files(options);
   const std::unique_ptr<DataSource> data = open_data(options);
   const std::unique_ptr<LibraryScratch> scratch = library_scratch(options);
   CompiledStep loaded = compiled ? read_compiled(options, scratch.get())
                                  : compile_step(load_model(options, MissingWeights::random, data->input_shapes()),
                                                 options, scratch.get());
-  if (!loaded.step.plan) user_error("--stop-after {}: the step is not complete, so it cannot run", options.stop_after);
-  if (!loaded.model.can_run() && options.resume.empty())
-    user_error("{} has shapes only; give --weights random:SEED or --resume FILE", loaded.model.name);
+  check_run(loaded, options, *data);
+  std::optional<SavedRun> saved;
+  if (!options.resume.empty()) saved.emplace(options.resume, loaded.step.graph);
 
   const bool quiet = options.quiet || options.json == "-";
   if (!quiet) {
@@ -128,12 +140,12 @@ int run(const DriverOptions& options) {
   }
   Report report{.options = options, .model = loaded.model, .step = &loaded.step};
   const std::unique_ptr<Backend> backend = make_backend(loaded.step, options, report);
-  Session session(loaded.model, loaded.step, *backend, *data, loaded.accumulate);
-  if (options.resume.empty())
-    session.initialize(options.seed);
+  Session session(loaded.model, loaded.step, *backend, *data, options.train.accumulate);
+  if (saved)
+    session.resume(*saved);
   else
-    session.resume(options.resume);
-  run_steps(session, *backend, options, loaded.step.graph, loaded.accumulate);
+    session.initialize(options.seed);
+  run_steps(session, *backend, options, loaded.step.graph);
 
   report.run = session.figures();
   report.kernels = backend->kernels();

@@ -191,10 +191,12 @@ Npz read_npz(const std::string& path) {
   return npz;
 }
 
-void write_npz(const std::string& path, const std::vector<std::pair<std::string, TensorView>>& arrays) {
-  ZipWriter zip;
-  for (const auto& [name, tensor] : arrays) zip.add(name + ".npy", npy_bytes(tensor));
-  write_file_atomically(path, std::move(zip).finish());
+void write_npz(const std::string& path, const std::vector<TensorSource>& arrays) {
+  AtomicFile file(path);
+  ZipWriter zip(file);
+  for (const TensorSource& array : arrays) zip.add(array.name + ".npy", npy_bytes(array.make().view()));
+  zip.finish();
+  file.commit();
 }
 
 }  // namespace stepc

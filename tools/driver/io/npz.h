@@ -1,6 +1,6 @@
 #pragma once
 
-#include "ir/tensor.h"
+#include "tools/driver/io/tensor_source.h"
 
 #include <map>
 #include <string>
@@ -20,6 +20,6 @@ struct Npz {
 Npz read_npz(const std::string& path);
 
 // Written beside its place and renamed. bfloat16, which NumPy lacks, becomes float32.
-void write_npz(const std::string& path, const std::vector<std::pair<std::string, TensorView>>& arrays);
+void write_npz(const std::string& path, const std::vector<TensorSource>& arrays);
 
 }  // namespace stepc

@@ -77,14 +77,14 @@ const TensorView* SafetensorsFile::find(const std::string& name) const {
   return entry == tensors_.end() ? nullptr : &entry->second;
 }
 
-void write_safetensors(const std::string& path, const std::vector<std::pair<std::string, TensorView>>& tensors,
+void write_safetensors(const std::string& path, const std::vector<TensorSource>& tensors,
                        const std::map<std::string, std::string>& metadata) {
   Json header = Json::object();
   if (!metadata.empty()) header["__metadata__"] = metadata;
   int64_t offset = 0;
-  for (const auto& [name, tensor] : tensors) {
+  for (const TensorSource& tensor : tensors) {
     const int64_t end = checked_add(offset, tensor.type.bytes());
-    header[name] = {
+    header[tensor.name] = {
         {"dtype", name_of(tensor.type.dtype)}, {"shape", tensor.type.shape.dims()}, {"data_offsets", {offset, end}}};
     offset = end;
   }
@@ -92,10 +92,10 @@ void write_safetensors(const std::string& path, const std::vector<std::pair<std:
   text.append((kLengthBytes - text.size() % kLengthBytes) % kLengthBytes, ' ');  // tensors start aligned
   const uint64_t length = text.size();
   AtomicFile file(path);
+  file.reserve(checked_add(offset, static_cast<int64_t>(kLengthBytes + length)));
   file.write(std::as_bytes(std::span(&length, 1)));
   file.write(text);
-  for (const auto& [name, tensor] : tensors)
-    file.write(std::span(tensor.data, static_cast<size_t>(tensor.type.bytes())));
+  for (const TensorSource& tensor : tensors) file.write(tensor.make().bytes());
   file.commit();
 }
 

@@ -2,10 +2,10 @@
 
 #include "ir/tensor.h"
 #include "tools/driver/io/files.h"
+#include "tools/driver/io/tensor_source.h"
 
 #include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace stepc {
@@ -26,8 +26,8 @@ class SafetensorsFile {
   std::map<std::string, std::string> metadata_;
 };
 
-// Written beside its place and renamed.
-void write_safetensors(const std::string& path, const std::vector<std::pair<std::string, TensorView>>& tensors,
+// Written beside its place and renamed, once the disk has room for all of it.
+void write_safetensors(const std::string& path, const std::vector<TensorSource>& tensors,
                        const std::map<std::string, std::string>& metadata);
 
 }  // namespace stepc

@@ -146,17 +146,18 @@ std::vector<std::byte> ZipReader::read(const Member& member) const {
 }
 
 void ZipWriter::put(uint64_t value, int bytes) {
-  for (int i = 0; i < bytes; ++i) out_.push_back(static_cast<std::byte>(value >> (8 * i)));
+  for (int i = 0; i < bytes; ++i) header_ += static_cast<char>(value >> (8 * i));
 }
 
-void ZipWriter::put_text(const std::string& text) {
-  const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
-  out_.insert(out_.end(), bytes, bytes + text.size());
+void ZipWriter::write_header() {
+  file_.write(header_);
+  written_ += header_.size();
+  header_.clear();
 }
 
 // Every header carries ZIP64 sizes, so that large members need no second form.
-void ZipWriter::add(const std::string& name, const std::vector<std::byte>& bytes) {
-  const Entry entry{name, crc_of(bytes.data(), bytes.size()), bytes.size(), out_.size()};
+void ZipWriter::add(const std::string& name, std::span<const std::byte> bytes) {
+  const Entry entry{name, crc_of(bytes.data(), bytes.size()), bytes.size(), written_};
   put(kLocalHeader, 4);
   put(45, 2);  // version needed: ZIP64
   put(0, 2);
@@ -167,17 +168,19 @@ void ZipWriter::add(const std::string& name, const std::vector<std::byte>& bytes
   put(kIn64, 4);
   put(name.size(), 2);
   put(20, 2);
-  put_text(name);
+  header_ += name;
   put(kZip64Extra, 2);
   put(16, 2);
   put(entry.bytes, 8);
   put(entry.bytes, 8);
-  out_.insert(out_.end(), bytes.begin(), bytes.end());
+  write_header();
+  file_.write(bytes);
+  written_ += bytes.size();
   entries_.push_back(entry);
 }
 
-std::vector<std::byte> ZipWriter::finish() && {
-  const uint64_t directory = out_.size();
+void ZipWriter::finish() {
+  const uint64_t directory = written_;
   for (const Entry& entry : entries_) {
     put(kCentralHeader, 4);
     put(45, 2);
@@ -195,14 +198,14 @@ std::vector<std::byte> ZipWriter::finish() && {
     put(0, 2);
     put(0, 4);
     put(kIn64, 4);
-    put_text(entry.name);
+    header_ += entry.name;
     put(kZip64Extra, 2);
     put(24, 2);
     put(entry.bytes, 8);
     put(entry.bytes, 8);
     put(entry.offset, 8);
   }
-  const uint64_t end = out_.size();
+  const uint64_t end = directory + header_.size();
   put(kZip64EndOfDirectory, 4);
   put(44, 8);
   put(45, 2);
@@ -225,7 +228,7 @@ std::vector<std::byte> ZipWriter::finish() && {
   put(kIn64, 4);
   put(kIn64, 4);
   put(0, 2);
-  return std::move(out_);
+  write_header();
 }
 
 }  // namespace stepc

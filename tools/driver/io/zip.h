@@ -1,7 +1,10 @@
 #pragma once
 
+#include "models/atomic_file.h"
+
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -38,11 +41,12 @@ class ZipReader {
   std::vector<Member> members_;
 };
 
-// Writes members without compression, one after the other, to a string of bytes.
+// Writes members without compression, one after the other, to a file that the caller commits.
 class ZipWriter {
  public:
-  void add(const std::string& name, const std::vector<std::byte>& bytes);
-  std::vector<std::byte> finish() &&;
+  explicit ZipWriter(AtomicFile& file) : file_(file) {}
+  void add(const std::string& name, std::span<const std::byte> bytes);
+  void finish();
 
  private:
   struct Entry {
@@ -52,9 +56,11 @@ class ZipWriter {
     uint64_t offset = 0;
   };
   void put(uint64_t value, int bytes);
-  void put_text(const std::string& text);
+  void write_header();
 
-  std::vector<std::byte> out_;
+  AtomicFile& file_;
+  uint64_t written_ = 0;
+  std::string header_;  // collected, so that a header is one write
   std::vector<Entry> entries_;
 };
 

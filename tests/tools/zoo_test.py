@@ -1,0 +1,19 @@
+"""Models of the zoo are differentiated and compiled right: the CPU, the interpreter and finite differences agree."""
+
+import unittest
+
+from stepc_test import StepcTest
+
+
+class ZooTest(StepcTest):
+    def test_every_family_agrees_with_finite_differences_and_the_interpreter(self):
+        text = ["--seq", "8", "--vocab", "64"]
+        for family, more in {"gpt2": text, "llama": text, "bert": text, "moe": [*text, "--experts", "4", "--top-k", "2"],
+                             "vit": ["--loss", "mean-square"]}.items():
+            with self.subTest(family):
+                self.succeeds("check", "--family", family, "--layers", "1", "--dim", "16", "--heads", "2", "--ffn",
+                              "32", *more, "--dim", "batch=2", "-q", STEPC_CACHE_DIR=str(self.folder / "cache"))
+
+
+if __name__ == "__main__":
+    unittest.main()
