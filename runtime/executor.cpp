@@ -42,7 +42,8 @@ Executor::Executor(const Graph& graph, const Plan& plan, const cpu::Program& pro
       plan_(plan),
       pool_(options.threads),
       arena_(plan.arena_bytes, options.poison),
-      persistent_(plan.persistent_bytes, false) {
+      persistent_(plan.persistent_bytes, false),
+      measures_memory_(options.poison) {
   CHECK(program.launches.size() == plan.steps.size(), "{} launches for {} steps", program.launches.size(),
         plan.steps.size());
   for (size_t i = 0; i < plan.steps.size(); ++i) {
@@ -127,6 +128,7 @@ void Executor::refuse_index(const Bound& bound) {
 }
 
 void Executor::run_phases(bool micro_step, bool update) {
+  if (measures_memory_ && !growth_) growth_.emplace();
   for (size_t i = 0; i < bound_.size(); ++i)
     if (bound_[i].update ? update : micro_step) run_launch(i);
   copy_states(micro_step, update);

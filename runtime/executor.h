@@ -8,9 +8,11 @@
 #include "runtime/cpu/thread_pool.h"
 #include "runtime/memory.h"
 #include "runtime/profile.h"
+#include "runtime/resident.h"
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -52,6 +54,8 @@ class Executor {
   const std::vector<LaunchProfile>& profile() const { return profile_; }
   // With `poison`: how many bytes of the arena were ever used, counted from its begin.
   int64_t arena_high_water_bytes() const { return arena_.high_water_bytes(); }
+  // With `poison`: what steps took besides the arena and the persistent region, a library's own memory above all.
+  std::optional<int64_t> bytes_beside_plan() const { return growth_ ? growth_->bytes() : std::nullopt; }
 
  private:
   struct Bound;
@@ -70,6 +74,8 @@ class Executor {
   ThreadPool pool_;
   MemoryRegion arena_;
   MemoryRegion persistent_;
+  const bool measures_memory_;
+  std::optional<ResidentGrowth> growth_;  // since the first step began
   StepcIndexError index_error_{};
   std::vector<Bound> bound_;  // as Plan::steps
   std::vector<LaunchProfile> profile_;

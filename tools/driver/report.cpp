@@ -151,6 +151,7 @@ Json memory_json(const Report& report) {
           {"arena", plan.arena_bytes},
           {"max_live_lower_bound", plan.max_live_lower_bound},
           {"measured_peak", report.run ? or_null(report.run->measured_peak_bytes) : Json(nullptr)},
+          {"beside_plan", report.run ? or_null(report.run->bytes_beside_plan) : Json(nullptr)},
           {"peak_formula", peak_formula_json(peak)},
           {"timeline", timeline_json(report.step->graph, plan, memory_timeline(plan))}};
 }
