@@ -28,7 +28,7 @@ class Partition {
   const std::set<NodeId>& copies(int32_t cluster) const { return copies_[static_cast<size_t>(cluster)]; }
 
   bool computes(int32_t cluster, NodeId node) const {
-    return clusters_.of(node) == cluster || copies(cluster).contains(node);
+    return node.valid() && (clusters_.of(node) == cluster || copies(cluster).contains(node));
   }
   // The node behind aliasing views, kNoNode for an input or a source that costs nothing (is_free_source).
   NodeId producer(ValueId value) const;
