@@ -14,7 +14,8 @@ struct DeviceSpec {
   double launch_us = 0;     // of a kernel that does nothing
 };
 
-// Two cores with AVX2, as measured by `stepc doctor --calibrate` on the machines of bench/results.
+// Two cores with AVX2. The bandwidth is that of a copy on a quiet machine; arithmetic and launch are estimates of their
+// order of magnitude, not measured.
 DeviceSpec cpu_device();
 
 // The roofline (Williams, Waterman and Patterson 2009): a launch costs its overhead and the longer of its memory

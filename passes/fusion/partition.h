@@ -34,7 +34,7 @@ class Partition {
   NodeId producer(ValueId value) const;
   // Clusters that read a value in memory, through views too: not those that make or recompute it. Sorted.
   std::set<int32_t> readers(ValueId value) const;
-  // Whether anything reads none of the cluster's results: all its readers recompute them.
+  // Whether nothing reads the cluster's results: its readers recompute them, or it has none.
   bool is_dead(int32_t cluster) const { return region({cluster}).results.empty(); }
 
   // Whether a value lies in memory: it comes from outside, or something other than its maker reads it.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks every model of a folder of real exports against what PyTorch computed for it.
 
-    check_folder.py DIR [--stepc PROGRAM] [--only REGEX] [--trajectories REGEX]
+    check_folder.py DIR [--stepc PROGRAM] [--only REGEX] [--trajectories REGEX] [--fuse LEVEL]
 
 DIR holds FAMILY_EXPORTER[_VARIANT].onnx, FAMILY_golden.npz (loss, outputs, gradients), FAMILY_trajectory.npz (20 steps
 of AdamW and SGD, clipped and not) and param_map.json (which initializer holds which parameter). Each model goes through
@@ -69,6 +69,7 @@ class Folder:
     def __init__(self, arguments):
         self.folder = arguments.dir
         self.stepc = arguments.stepc
+        self.fuse = ["--fuse", arguments.fuse] if arguments.fuse else []
         self.passed = self.failed = 0
         with open(os.path.join(self.folder, "param_map.json")) as file:
             self.param_map = json.load(file)
@@ -77,7 +78,8 @@ class Folder:
         return os.path.join(self.folder, name)
 
     def run(self, *command):
-        return subprocess.run([self.stepc, *command], capture_output=True, text=True, timeout=600)
+        fuse = [] if command[0] == "inspect" else self.fuse
+        return subprocess.run([self.stepc, *command, *fuse], capture_output=True, text=True, timeout=600)
 
     def report(self, what, ok, detail=""):
         self.passed += ok
@@ -178,6 +180,7 @@ class Folder:
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("dir")
+    parser.add_argument("--fuse", help="fusion level instead of the default")
     parser.add_argument("--stepc", default=os.environ.get("STEPC", "stepc"))
     parser.add_argument("--only", default="", help="regular expression over model names")
     parser.add_argument("--trajectories", default="", help="regular expression over the names of models to train")

@@ -1,4 +1,5 @@
-"""Models of the zoo are differentiated and compiled right: the CPU, the interpreter and finite differences agree."""
+"""Models of the zoo are differentiated and compiled right: the CPU, the interpreter and finite differences agree, at the
+default fusion level and at level full."""
 
 import unittest
 
@@ -10,9 +11,11 @@ class ZooTest(StepcTest):
         text = ["--seq", "8", "--vocab", "64"]
         for family, more in {"gpt2": text, "llama": text, "bert": text, "moe": [*text, "--experts", "4", "--top-k", "2"],
                              "vit": ["--loss", "mean-square"]}.items():
-            with self.subTest(family):
-                self.succeeds("check", "--family", family, "--layers", "1", "--dim", "16", "--heads", "2", "--ffn",
-                              "32", *more, "--dim", "batch=2", "-q", STEPC_CACHE_DIR=str(self.folder / "cache"))
+            for level in ("pointwise", "full"):
+                with self.subTest(family, level=level):
+                    self.succeeds("check", "--family", family, "--layers", "1", "--dim", "16", "--heads", "2", "--ffn",
+                                  "32", *more, "--dim", "batch=2", "--fuse", level, "-q",
+                                  STEPC_CACHE_DIR=str(self.folder / "cache"))
 
 
 if __name__ == "__main__":

@@ -180,7 +180,7 @@ Json flops_json(const Report& report) {
   if (differentiated) {
     flops["forward"] = report.step->flops->forward * micro_steps;
     flops["backward"] = report.step->flops->backward * micro_steps;
-    flops["recompute"] = 0;
+    flops["recompute"] = report.step->flops->recompute * micro_steps;
     flops["optimizer"] = report.step->optimizer_flops;
   }
   if (differentiated && report.step->attention) {

@@ -30,7 +30,8 @@ int64_t flops_of(const Graph& graph, auto in_phase) {
 
 PhaseFlops phase_flops(const Graph& graph) {
   return {flops_of(graph, [](Phase phase) { return phase <= Phase::loss; }),
-          flops_of(graph, [](Phase phase) { return phase == Phase::backward; })};
+          flops_of(graph, [](Phase phase) { return phase == Phase::backward; }),
+          /*recompute=*/0};
 }
 
 }  // namespace
@@ -65,6 +66,8 @@ Step build_step(Model& model, const DriverOptions& options, const LibraryScratch
   runner.dump = [&](const Graph& graph, std::string_view pass, size_t position) {
     if (pass == "raise-composites") step.attention = attention_flops(graph, train);
     if (pass == "autodiff") step.flops = phase_flops(graph);
+    if (pass == "recompute-cheap" && step.flops)
+      step.flops->recompute = flops_of(graph, [](Phase phase) { return phase == Phase::recompute; });
     if (dump) dump->write(graph, pass, position);
   };
   step.passes = run_passes(step.graph, default_pipeline(), context, runner);

@@ -15,10 +15,11 @@
 
 namespace stepc {
 
-// FLOPs of the joint graph right after autodiff, by phase; of one micro-step.
+// FLOPs of one micro-step by phase: of the joint graph right after autodiff, and of what is recomputed later.
 struct PhaseFlops {
   int64_t forward = 0;  // loss included
   int64_t backward = 0;
+  int64_t recompute = 0;
 };
 
 // A training step after the passes: what `compile`, `run` and the reports are about.
