@@ -34,6 +34,47 @@ std::optional<Dims> reshape_strides(const Shape& from, const Dims& strides, cons
   return to_left == 0 ? std::optional(result) : std::nullopt;
 }
 
+// Bytes that the views of a value copy where it lies as `layout` says.
+int64_t copied_bytes(const Graph& graph, ValueId value, const Layout& layout) {
+  int64_t bytes = 0;
+  for (const Use& use : graph.value(value).uses) {
+    const Node& view = graph.node(use.node);
+    if (op_def(view.op).kind != OpKind::view) continue;
+    const ValueId result = view.outputs[0];
+    const std::optional<Layout> alias = view_layout(view, layout, graph.shape(value), graph.shape(result));
+    bytes += alias ? copied_bytes(graph, result, *alias) : graph.type(result).bytes();
+  }
+  return bytes;
+}
+
+// Strides under which the result of a transpose is row-major.
+Dims strides_before(const Node& transpose, const Shape& result) {
+  const Dims strides = row_major_strides(result);
+  Dims before(strides.size());
+  for (size_t i = 0; i < strides.size(); ++i)
+    before[static_cast<size_t>(transpose.attrs.integers("perm")[i])] = strides[i];
+  return before;
+}
+
+// Kernels of attention write in any order: heads that are merged behind them need not be copied. Each of their results
+// has its axes in the order in which its views copy least, its own or that of a transpose that reads it. Among equals
+// the greatest strides are chosen, for uses have no order: its own are greater than any other.
+Dims own_strides(const Graph& graph, ValueId value) {
+  Dims best = row_major_strides(graph.shape(value));
+  const Node* producer = graph.producer(value);
+  if (producer == nullptr || graph.is_output(value)) return best;
+  if (producer->op != Op::attention && producer->op != Op::attention_backward) return best;
+  int64_t least = copied_bytes(graph, value, {value, 0, best});
+  for (const Use& use : graph.value(value).uses) {
+    const Node& reader = graph.node(use.node);
+    if (reader.op != Op::transpose) continue;
+    Dims strides = strides_before(reader, graph.shape(reader.outputs[0]));
+    const int64_t copied = copied_bytes(graph, value, {value, 0, strides});
+    if (copied < least || (copied == least && strides > best)) least = copied, best = std::move(strides);
+  }
+  return best;
+}
+
 }  // namespace
 
 bool is_row_major(const Layout& layout, const Shape& shape) {
@@ -72,9 +113,7 @@ std::optional<Layout> view_layout(const Node& view, const Layout& from, const Sh
 }
 
 Layouts::Layouts(const Graph& graph) : layouts_(static_cast<size_t>(graph.value_limit())) {
-  const auto own = [&](ValueId id) {
-    layouts_[static_cast<size_t>(id.index)] = Layout{id, 0, row_major_strides(graph.shape(id))};
-  };
+  const auto own = [&](ValueId id) { layouts_[static_cast<size_t>(id.index)] = Layout{id, 0, own_strides(graph, id)}; };
   for (const GraphInput& input : graph.inputs()) own(input.value);
   for (NodeId id = graph.first(); id.valid(); id = graph.next(id)) {
     const Node& node = graph.node(id);

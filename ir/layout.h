@@ -23,8 +23,8 @@ bool is_row_major(const Layout& layout, const Shape& shape);  // strides only; t
 // that do not merge (the rule of PyTorch's Tensor.view). `from` is the operand's layout, `shape` its shape.
 std::optional<Layout> view_layout(const Node& view, const Layout& from, const Shape& shape, const Shape& result);
 
-// The layout of every value. A view node aliases its operand where `view_layout` finds strides; every other result
-// owns a new row-major block.
+// The layout of every value. A view node aliases its operand where `view_layout` finds strides; every other result owns
+// a new block, row-major but where its kernel writes in any order and another spares copies (layout.cpp).
 class Layouts {
  public:
   explicit Layouts(const Graph& graph);

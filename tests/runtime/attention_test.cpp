@@ -264,6 +264,48 @@ TEST(Attention, TouchesNothingOutside) {
       ASSERT_TRUE(std::isfinite(element(tensor.view(), i))) << name;
 }
 
+// Heads are merged behind attention and its gradients: the kernels write where the merged axes want them. What is read
+// in another form too, or is an output itself, agrees all the same.
+TEST(Attention, MergedHeadsAreNotCopied) {
+  const Shape rows{2, 70, 3, 20}, merged{2, 70, 60};
+  Graph graph;
+  Builder b(graph);
+  Tensors inputs;
+  const auto input = [&](const char* name, const Shape& shape) {
+    inputs.emplace(name, pseudo_random({Dtype::f32, shape}, static_cast<uint32_t>(name[0])));
+    return graph.add_input({Dtype::f32, shape}, InputRole::data, name);
+  };
+  const auto output = [&](const char* name, ValueId value) { graph.add_output(value, OutputRole::output, name); };
+  const auto by_heads = [&](ValueId value) { return b.transpose(value, {0, 2, 1, 3}); };
+  const auto merge = [&](ValueId value) { return b.reshape(by_heads(value), merged); };
+  const ValueId q = by_heads(input("q", rows)), k = by_heads(input("k", rows)), v = by_heads(input("v", rows));
+  const std::vector<ValueId> forward = graph.node(b.make_node(Op::attention, {q, k, v}, rules(true))).outputs;
+  const ValueId d_o = by_heads(b.reshape(input("g", merged), rows));
+  const NodeId backward = b.make_node(Op::attention_backward, {q, k, v, forward[0], forward[1], d_o}, rules(true));
+  const std::vector<ValueId> gradients = graph.node(backward).outputs;
+  output("o", merge(forward[0]));
+  output("dq", merge(gradients[0]));
+  output("dk, one query beside the other", by_heads(gradients[1]));
+  output("dv", gradients[2]);  // an output lies in the order of its axes: this one is copied
+  output("dv merged", merge(gradients[2]));
+
+  const Layouts layouts(graph);
+  for (const ValueId value : {forward[0], gradients[0]})
+    EXPECT_EQ(layouts.of(value).strides, (Dims{70 * 60, 20, 60, 1}));
+  for (const ValueId value : {gradients[1], gradients[2]})
+    EXPECT_EQ(layouts.of(value).strides, row_major_strides(graph.shape(value)));
+  EXPECT_TRUE(is_row_major(layouts.of(forward[1]), graph.shape(forward[1])));
+  std::vector<std::string> copied;
+  for (const GraphOutput& out : graph.outputs())
+    if (graph.producer(out.value)->op == Op::reshape && !layouts.is_alias(out.value)) copied.push_back(out.name);
+  EXPECT_EQ(copied, std::vector<std::string>{"dv merged"});
+
+  const auto expected = run_on_interpreter(graph, inputs);
+  for (const auto& [name, tensor] : run_on_cpu(graph, inputs))
+    for (int64_t i = 0; i < tensor.type().shape.numel(); ++i)
+      ASSERT_NEAR(element(tensor.view(), i), expected.at(name).at(i), 2e-5) << name << " element " << i;
+}
+
 // A NaN in a key reaches the queries that attend to it and no other.
 TEST(Attention, NanReachesThoseThatAttend) {
   Cases cases;
