@@ -14,7 +14,8 @@ void check_shapes(const Shape& q, const Shape& k, const Shape& v) {
   };
   if (q.rank() != 4 || k.rank() != 4 || v.rank() != 4) refuse("operands must have rank 4");
   if (k[0] != q[0] || v[0] != q[0]) refuse("batch sizes differ");
-  if (k[1] != v[1] || k[1] == 0 || q[1] % k[1] != 0) refuse("key and value heads must be equal and divide query heads");
+  if (q[1] == 0 || k[1] == 0) refuse("there are no heads");
+  if (k[1] != v[1] || q[1] % k[1] != 0) refuse("key and value heads must be equal and divide query heads");
   if (k[2] != v[2]) refuse("numbers of keys and values differ");
   if (k[3] != q[3]) refuse("depths of queries and keys differ");
 }
