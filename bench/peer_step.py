@@ -5,8 +5,8 @@ Every round runs PyTorch, then stepc, each in its own process, for some warm-up 
 compare because they saw the same machine. Prints minimum and median step time over all rounds, peak memory above the
 weights, and the ratios stepc / PyTorch.
 
-Memory. stepc: the planned peak (persistent blocks and arena) minus the weights, and the measured peak, the high-water mark of
-the poisoned arena that `run -v` reports, by the same rule. PyTorch: the peak resident set above its size after the
+Memory. stepc: the planned peak (persistent blocks and arena) minus the weights, and the measured peak of `run -v`, the high-water
+mark of the poisoned arena and what libraries took, by the same rule. PyTorch: the peak resident set above its size after the
 weights exist, as its script reports it.
 
 --peer names a script that takes --family --layers --dim --heads --vocab --batch --seq --steps --threads --mode and prints one

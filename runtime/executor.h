@@ -55,7 +55,7 @@ class Executor {
   // With `poison`: how many bytes of the arena were ever used, counted from its begin.
   int64_t arena_high_water_bytes() const { return arena_.high_water_bytes(); }
   // With `poison`: what steps took besides the arena and the persistent region, a library's own memory above all.
-  std::optional<int64_t> bytes_beside_plan() const { return growth_ ? growth_->bytes() : std::nullopt; }
+  std::optional<int64_t> fixed_bytes() const { return growth_ ? growth_->bytes() : std::nullopt; }
 
  private:
   struct Bound;

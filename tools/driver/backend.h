@@ -36,7 +36,7 @@ class Backend {
   // Bytes of arena and persistent region that steps really wrote, where the backend measures it.
   virtual std::optional<int64_t> measured_peak_bytes() const { return std::nullopt; }
   // Bytes that steps took besides those two, a library's own memory above all.
-  virtual std::optional<int64_t> bytes_beside_plan() const { return std::nullopt; }
+  virtual std::optional<int64_t> fixed_bytes() const { return std::nullopt; }
 };
 
 // `step` must outlive the backend.

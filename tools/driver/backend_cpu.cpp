@@ -107,7 +107,7 @@ class CpuBackend : public Backend {
     return rows;
   }
 
-  std::optional<int64_t> bytes_beside_plan() const override { return executor_.bytes_beside_plan(); }
+  std::optional<int64_t> fixed_bytes() const override { return executor_.fixed_bytes(); }
 
   std::optional<int64_t> measured_peak_bytes() const override {
     if (executor_.arena_high_water_bytes() == 0) return std::nullopt;

@@ -136,6 +136,12 @@ Json peak_formula_json(const PeakUse& peak) {
                                use.activations, use.temporaries + peak.fragmentation_bytes, value)}};
 }
 
+// With what libraries took for themselves, the fixed part.
+Json measured_peak(const Report& report) {
+  if (!report.run || !report.run->measured_peak_bytes) return nullptr;
+  return *report.run->measured_peak_bytes + report.run->fixed_bytes.value_or(0);
+}
+
 Json memory_json(const Report& report) {
   if (report.step == nullptr || !report.step->plan) return nullptr;
   const Plan& plan = *report.step->plan;
@@ -150,8 +156,8 @@ Json memory_json(const Report& report) {
           {"persistent", plan.persistent_bytes},
           {"arena", plan.arena_bytes},
           {"max_live_lower_bound", plan.max_live_lower_bound},
-          {"measured_peak", report.run ? or_null(report.run->measured_peak_bytes) : Json(nullptr)},
-          {"beside_plan", report.run ? or_null(report.run->bytes_beside_plan) : Json(nullptr)},
+          {"measured_peak", measured_peak(report)},
+          {"fixed", report.run ? or_null(report.run->fixed_bytes) : Json(nullptr)},
           {"peak_formula", peak_formula_json(peak)},
           {"timeline", timeline_json(report.step->graph, plan, memory_timeline(plan))}};
 }

@@ -33,7 +33,7 @@ struct RunFigures {
   std::vector<double> losses, grad_norms;
   std::optional<StepTime> time;
   std::optional<double> tokens_per_s;
-  std::optional<int64_t> measured_peak_bytes, bytes_beside_plan;
+  std::optional<int64_t> measured_peak_bytes, fixed_bytes;
 };
 
 // Everything the report is made of; absent parts are null in it.

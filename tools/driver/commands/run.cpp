@@ -59,7 +59,7 @@ void run_steps(Session& session, Backend& backend, const DriverOptions& options,
   if (const std::optional<int64_t> tokens = token_positions(graph))
     figures.tokens_per_s = static_cast<double>(*tokens * options.train.accumulate) / (figures.time->median_us * 1e-6);
   figures.measured_peak_bytes = backend.measured_peak_bytes();
-  figures.bytes_beside_plan = backend.bytes_beside_plan();
+  figures.fixed_bytes = backend.fixed_bytes();
 }
 
 std::string ending(const std::string& path) { return std::filesystem::path(path).extension().string(); }
@@ -103,9 +103,10 @@ void print_run(const RunFigures& figures, const std::vector<KernelRow>& kernels,
   }
   if (figures.measured_peak_bytes)
     fmt::print("measured peak {} (arena and persistent region)\n", format_bytes(*figures.measured_peak_bytes));
-  if (figures.bytes_beside_plan)
-    fmt::print("beside the plan {} (libraries' own memory, growth of the resident set)\n",
-               format_bytes(*figures.bytes_beside_plan));
+  if (figures.fixed_bytes)
+    fmt::print("with the fixed part {} (libraries' own memory {}, by growth of the resident set)\n",
+               format_bytes(figures.measured_peak_bytes.value_or(0) + *figures.fixed_bytes),
+               format_bytes(*figures.fixed_bytes));
   if (!kernels.empty()) fmt::print("\nprofile\n{}", kernel_table(kernels, options.verbose ? kernels.size() : 25));
 }
 
