@@ -82,6 +82,12 @@ struct ReducedSource {
   bool operator==(const ReducedSource&) const = default;
 };
 
+// The result of LoopNest::columns[column].
+struct ColumnSource {
+  int32_t column = 0;
+  bool operator==(const ColumnSource&) const = default;
+};
+
 // Uniform in [0, 1), f32: element `at` of the random tensor with this key and offset (ir/philox.h).
 struct RandomSource {
   int64_t key = 0;
@@ -90,7 +96,8 @@ struct RandomSource {
   bool operator==(const RandomSource&) const = default;
 };
 
-using Source = std::variant<LoadSource, CoordinateSource, IndexSource, InsideSource, ReducedSource, RandomSource>;
+using Source =
+    std::variant<LoadSource, CoordinateSource, IndexSource, InsideSource, ReducedSource, ColumnSource, RandomSource>;
 
 enum class ReduceOp : uint8_t { sum, prod, max, min, arg_max, arg_min };
 
@@ -119,11 +126,15 @@ struct LoopDim {
 // For every point of the dims that are not reduced: evaluates the DAG, the reductions over the reduced dims first.
 // Reduction results may feed values that vary along the reduced dims again (softmax): a store whose index or value does
 // is done for every point of the whole space.
+//
+// With `columns`, rows are also combined with each other: over the dims that are kept, one result per point of the
+// reduced ones, which only stores after the last row use (a norm's dx along rows, dw across them).
 struct LoopNest {
   std::vector<LoopDim> dims;  // outermost first, in row-major order of the iteration shape
   std::vector<Source> sources;
   ScalarDag dag;  // ScalarOp::operand i is sources[i]
   std::vector<Reduction> reductions;
+  std::vector<Reduction> columns;  // none is an arg reduction
   std::vector<Store> stores;
 
   int64_t kept_count() const;     // product of the extents of dims that are not reduced
@@ -136,10 +147,12 @@ struct LoopNest {
 // shape alone. Elements are numbered r = 0, 1, ... in row-major order of the reduced axes and cut into segments.
 //   rows (the last axis longer than 1 is reduced): segments of 4096; in each, 16 lanes, lane r % 16, combined by a
 //     balanced tree (lane i with lane i + 8, then + 4, + 2, + 1); partial results of segments from left to right.
-//   columns (it is kept): segments of 256, sequential in each; partial results of segments from left to right.
+//   columns (it is kept, or LoopNest::columns): segments of 64, sequential in each; partial results of segments from
+//   left
+//     to right.
 constexpr int64_t kRowSegment = 4096;
 constexpr int64_t kRowLanes = 16;
-constexpr int64_t kColumnSegment = 256;
+constexpr int64_t kColumnSegment = 64;
 
 // out[k] = Σ in[j] over j <= k along one axis, in order, for every point of `dims`; exclusive: j < k; reverse: from the
 // end. Buffers: in, out.
@@ -228,6 +241,7 @@ enum class KernelKind : uint8_t {
   map,
   row_reduction,
   column_reduction,
+  inner_outer,  // a nest with `columns`
   scan,
   top_k,
   scatter,
@@ -253,7 +267,8 @@ struct KernelTraffic {
 
 // How a loop nest is run. A function of the nest alone.
 struct KernelSchedule {
-  // Reductions: cut the reduced dims across threads, partial results in scratch, then a second loop.
+  // Reductions: cut what is combined across threads, partial results in scratch, then a second loop. Always with
+  // `columns`, whose tasks are segments of rows.
   bool two_stage = false;
   int64_t column_tile = 0;  // columns per task of a column reduction
   // Maps that read along another dim than they write: square tiles over (tile_dim, innermost). -1: none.

@@ -20,7 +20,8 @@ NestText::NestText(const Kernel& kernel, std::vector<int> levels, int reduced_le
       nest_(std::get<LoopNest>(kernel.work)),
       dim_levels_(std::move(levels)),
       emitted_(nest_.dag.nodes().size(), false),
-      reduced_(nest_.reductions.size()) {
+      reduced_(nest_.reductions.size()),
+      columns_(nest_.columns.size()) {
   const std::vector<uint64_t> masks = dependencies(nest_);
   for (size_t i = 0; i < masks.size(); ++i) {
     int level = is_reduced(i) ? reduced_level : 0;
@@ -98,9 +99,13 @@ std::vector<bool> NestText::waiting() const {
   std::vector<bool> result(nest_.dag.nodes().size(), false);
   for (size_t i = 0; i < result.size(); ++i) {
     const ScalarNode& node = nest_.dag.nodes()[i];
-    if (node.op == ScalarOp::operand)
-      if (const auto* reduced = std::get_if<ReducedSource>(&nest_.sources[static_cast<size_t>(node.operand)]))
+    if (node.op == ScalarOp::operand) {
+      const Source& source = nest_.sources[static_cast<size_t>(node.operand)];
+      if (const auto* reduced = std::get_if<ReducedSource>(&source))
         result[i] = reduced_[static_cast<size_t>(reduced->reduction)].empty();
+      if (const auto* column = std::get_if<ColumnSource>(&source))
+        result[i] = columns_[static_cast<size_t>(column->column)].empty();
+    }
     for (const ScalarId operand : operands_of(nest_, {static_cast<int32_t>(i)}))
       result[i] = result[i] || result[static_cast<size_t>(operand.index)];
   }
@@ -124,6 +129,8 @@ void NestText::forget(int level) {
 }
 
 void NestText::set_reduced(size_t reduction, std::string expression) { reduced_[reduction] = std::move(expression); }
+
+void NestText::set_column(size_t column, std::string expression) { columns_[column] = std::move(expression); }
 
 std::string NestText::index_text(const IndexForm& form) const {
   std::string text;
@@ -164,6 +171,7 @@ std::string NestText::source_text(const ScalarNode& node) const {
   if (const auto* random = std::get_if<RandomSource>(&source))
     return fmt::format("philox_uniform({}, {}, {})", fmt::format("INT64_C({})", random->key), name(random->offset),
                        index_text(random->at));
+  if (const auto* column = std::get_if<ColumnSource>(&source)) return columns_[static_cast<size_t>(column->column)];
   return reduced_[static_cast<size_t>(std::get<ReducedSource>(source).reduction)];
 }
 

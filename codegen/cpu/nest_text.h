@@ -36,6 +36,7 @@ class NestText {
   void store(Text& text, const Store& store) const;
   // The result of a reduction is known from here on, under this expression.
   void set_reduced(size_t reduction, std::string expression);
+  void set_column(size_t column, std::string expression);  // likewise
 
   std::string name(ScalarId id) const { return fmt::format("v{}", id.index); }
   std::string index_text(const IndexForm& form) const;
@@ -57,7 +58,7 @@ class NestText {
   std::vector<int> dim_levels_;
   std::vector<int> node_levels_;
   std::vector<bool> emitted_;
-  std::vector<std::string> reduced_;  // per reduction; empty: not known yet
+  std::vector<std::string> reduced_, columns_;  // per reduction and column; empty: not known yet
 };
 
 }  // namespace stepc::cpu

@@ -12,6 +12,7 @@ namespace stepc::cpu {
 void print_map(Text& text, const Kernel& kernel);
 void print_row_reduction(Text& text, const Kernel& kernel);
 void print_column_reduction(Text& text, const Kernel& kernel);
+void print_inner_outer(Text& text, const Kernel& kernel);
 void print_scan(Text& text, const Kernel& kernel);
 void print_top_k(Text& text, const Kernel& kernel);
 void print_scatter(Text& text, const Kernel& kernel);

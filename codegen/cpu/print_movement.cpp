@@ -206,6 +206,7 @@ void print_body(Text& text, const Kernel& kernel) {
     case KernelKind::map: return print_map(text, kernel);
     case KernelKind::row_reduction: return print_row_reduction(text, kernel);
     case KernelKind::column_reduction: return print_column_reduction(text, kernel);
+    case KernelKind::inner_outer: return print_inner_outer(text, kernel);
     case KernelKind::scan: return print_scan(text, kernel);
     case KernelKind::top_k: return print_top_k(text, kernel);
     case KernelKind::scatter: return print_scatter(text, kernel);

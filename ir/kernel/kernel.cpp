@@ -77,8 +77,22 @@ bool larger(const Shape& a, const Shape& b) {
   return std::tuple(a.numel(), a.rank(), a.dims()) > std::tuple(b.numel(), b.rank(), b.dims());
 }
 
-// The space of the reductions among some nodes, or else that of their results. Where several shapes name the same
-// points, the choice depends on the shapes alone, not on the order of nodes.
+// Whether the last axis longer than 1 is reduced.
+bool is_row(const Space& space) {
+  for (size_t axis = space.shape.rank(); axis-- > 0;)
+    if (space.shape[axis] != 1) return space.reduced[axis];
+  return true;
+}
+
+bool better(const Space& a, const Space& b) {
+  if (a.shape.numel() != b.shape.numel()) return a.shape.numel() > b.shape.numel();
+  if (is_row(a) != is_row(b)) return is_row(a);
+  return larger(a.shape, b.shape);
+}
+
+// The space of the reductions among some nodes, or else that of their results; of rows, if there are any. Columns of
+// which every element is a result too are walked as rows. Where several shapes name the same points, the choice depends
+// on the shapes alone, not on the order of nodes.
 Space joint_space(const Graph& graph, const std::vector<NodeId>& nodes, const std::vector<ValueId>& results) {
   std::optional<Space> best;
   for (const NodeId id : nodes) {
@@ -86,9 +100,13 @@ Space joint_space(const Graph& graph, const std::vector<NodeId>& nodes, const st
     if (!reduces_axes(node.op)) continue;
     Space space = reduction_space(graph, node);
     const bool reduces = graph.shape(node.outputs[0]).numel() != space.shape.numel();
-    if (reduces && (!best || larger(space.shape, best->shape))) best = std::move(space);
+    if (reduces && (!best || better(space, *best))) best = std::move(space);
   }
-  if (best) return *best;
+  if (best) {
+    const auto is_everywhere = [&](ValueId result) { return graph.shape(result).numel() == best->shape.numel(); };
+    if (!is_row(*best) && std::ranges::any_of(results, is_everywhere)) best->reduced.flip();
+    return *best;
+  }
   const Shape* shape = &graph.shape(results[0]);
   for (const ValueId result : results)
     if (larger(graph.shape(result), *shape)) shape = &graph.shape(result);
@@ -224,6 +242,7 @@ std::string_view kernel_kind_name(KernelKind kind) {
     case KernelKind::map: return "map";
     case KernelKind::row_reduction: return "row_reduction";
     case KernelKind::column_reduction: return "column_reduction";
+    case KernelKind::inner_outer: return "inner_outer";
     case KernelKind::scan: return "scan";
     case KernelKind::top_k: return "top_k";
     case KernelKind::scatter: return "scatter";

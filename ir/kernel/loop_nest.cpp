@@ -57,22 +57,36 @@ IterationAxes axes_of(const Factors& factors, const NestRequest& request, LoopNe
   return axes;
 }
 
-// Where a result of shape `shape` lies in the iteration space, seen through a reshape if need be.
-Coordinates result_coordinates(const Shape& shape, const NestRequest& request, const IterationAxes& axes,
-                               const Tracer& tracer) {
-  if (shape == request.iteration) return axes.forms;
-  Coordinates kept_forms;
-  Dims kept;
+// The axes of the iteration shape that are reduced, or those that are kept.
+struct Face {
+  Shape shape;
+  Coordinates forms;
+};
+
+Face face_of(const NestRequest& request, const IterationAxes& axes, bool reduced) {
+  Dims dims;
+  Coordinates forms;
   for (size_t axis = 0; axis < axes.forms.size(); ++axis) {
-    if (request.reduced[axis]) continue;
-    kept_forms.push_back(axes.forms[axis]);
-    kept.push_back(request.iteration[axis]);
+    if (request.reduced[axis] != reduced) continue;
+    forms.push_back(axes.forms[axis]);
+    dims.push_back(request.iteration[axis]);
   }
-  const Shape rows(std::move(kept));
-  if (shape == rows) return kept_forms;
-  if (shape.numel() == request.iteration.numel()) return tracer.reshaped(shape, request.iteration, axes.forms);
-  if (shape.numel() != rows.numel()) throw Untraceable{"results of different shapes"};
-  return tracer.reshaped(shape, rows, kept_forms);
+  return {Shape(std::move(dims)), std::move(forms)};
+}
+
+// Where a result of shape `shape` may lie in the iteration space, seen through a reshape if need be: everywhere, one
+// per row, one per point of a row.
+std::vector<Coordinates> result_coordinates(const Shape& shape, const NestRequest& request, const IterationAxes& axes,
+                                            const Tracer& tracer) {
+  if (shape == request.iteration) return {axes.forms};
+  const Face faces[] = {face_of(request, axes, false), face_of(request, axes, true)};
+  if (shape != faces[0].shape && shape != faces[1].shape && shape.numel() == request.iteration.numel())
+    return {tracer.reshaped(shape, request.iteration, axes.forms)};
+  std::vector<Coordinates> result;
+  for (const Face& face : faces)
+    if (shape.numel() == face.shape.numel()) result.push_back(tracer.reshaped(shape, face.shape, face.forms));
+  if (result.empty()) throw Untraceable{"results of different shapes"};
+  return result;
 }
 
 template <typename F>
@@ -105,7 +119,7 @@ void remove_dim(LoopNest& nest, size_t dim) {
 
 // Without a reduction (an empty sum is a literal) there is nothing to walk the reduced dims for.
 void drop_unreduced(LoopNest& nest) {
-  if (!nest.reductions.empty()) return;
+  if (!nest.reductions.empty() || !nest.columns.empty()) return;
   for (size_t dim = nest.dims.size(); dim-- > 0;) {
     if (!nest.dims[dim].reduced) continue;
     bool used = false;
@@ -148,8 +162,27 @@ bool stores_once(const LoopNest& nest) {
                       [&](const Store& store) { return varies_along_reduced(nest, store, depends); });
 }
 
+// Columns are complete after the last row: nothing that is done per row can wait for them.
+void require_printable_columns(const LoopNest& nest) {
+  if (!nest.is_row()) throw Untraceable{"a column that must be walked several times"};
+  const std::vector<bool> waits = after_columns(nest);
+  const auto is_late = [&](const Reduction& reduction) { return waits[static_cast<size_t>(reduction.value.index)]; };
+  if (std::ranges::any_of(nest.reductions, is_late) || std::ranges::any_of(nest.columns, is_late))
+    throw Untraceable{"rows that wait for a reduction across rows"};
+  const std::vector<uint64_t> depends = dependencies(nest);
+  for (const Store& store : nest.stores) {
+    bool per_row = false;
+    for (size_t d = 0; d < nest.dims.size(); ++d)
+      per_row = per_row || (!nest.dims[d].reduced && (store.at.strides[d] != 0 ||
+                                                      (depends[static_cast<size_t>(store.value.index)] >> d & 1) != 0));
+    if (per_row == waits[static_cast<size_t>(store.value.index)] && nest.kept_count() > 1)
+      throw Untraceable{per_row ? "rows that wait for a reduction across rows" : "results of different shapes"};
+  }
+}
+
 // A column is walked once: nothing in it can wait for a result.
 void require_printable(const LoopNest& nest) {
+  if (!nest.columns.empty()) return require_printable_columns(nest);
   if (nest.reductions.empty() || nest.is_row()) return;
   const std::vector<int> depths = reduction_depths(nest);
   if (std::any_of(depths.begin(), depths.end(), [](int depth) { return depth > 0; }) || !stores_once(nest))
@@ -158,6 +191,10 @@ void require_printable(const LoopNest& nest) {
 
 KernelSchedule schedule_of(const LoopNest& nest) {
   KernelSchedule schedule;
+  if (!nest.columns.empty()) {
+    schedule.two_stage = true;
+    return schedule;
+  }
   if (!nest.reductions.empty()) {
     const bool row = nest.is_row();
     const int64_t kept = nest.kept_count();
@@ -189,6 +226,7 @@ KernelSchedule schedule_of(const LoopNest& nest) {
 
 int64_t scratch_of(const LoopNest& nest, const KernelSchedule& schedule) {
   if (!schedule.two_stage) return 0;
+  if (!nest.columns.empty()) return column_scratch(nest, nest.columns.size());
   const int64_t segment = nest.is_row() ? kRowSegment : kColumnSegment;
   const int64_t partials = nest.kept_count() * ((nest.reduced_count() + segment - 1) / segment);
   const Reduction& reduction = nest.reductions[0];
@@ -197,8 +235,22 @@ int64_t scratch_of(const LoopNest& nest, const KernelSchedule& schedule) {
 }
 
 KernelKind kind_of(const LoopNest& nest) {
+  if (!nest.columns.empty()) return KernelKind::inner_outer;
   if (nest.reductions.empty()) return KernelKind::map;
   return nest.is_row() ? KernelKind::row_reduction : KernelKind::column_reduction;
+}
+
+// Whether a value can be computed at these coordinates, tried on copies.
+bool can_trace(const NestRequest& request, const LayoutOf& layouts, const IterationAxes& axes, const Kernel& kernel,
+               const LoopNest& nest, ValueId value, const Coordinates& at) {
+  LoopNest nest_copy = nest;
+  std::vector<KernelBuffer> buffers = kernel.buffers;
+  try {
+    Tracer(request.scope, layouts, axes, nest_copy, buffers).value(value, at, {});
+    return true;
+  } catch (const Untraceable&) {
+    return false;
+  }
 }
 
 void trace_results(const NestRequest& request, const LayoutOf& layouts, const Factors& factors, Kernel& kernel,
@@ -206,8 +258,11 @@ void trace_results(const NestRequest& request, const LayoutOf& layouts, const Fa
   const IterationAxes axes = axes_of(factors, request, nest);
   Tracer tracer(request.scope, layouts, axes, nest, kernel.buffers);
   for (size_t i = 0; i < request.results.size(); ++i) {
-    const Coordinates at = result_coordinates(request.scope.graph->shape(request.results[i]), request, axes, tracer);
-    const ScalarId value = tracer.value(request.results[i], at, {});
+    const ValueId result = request.results[i];
+    std::vector<Coordinates> places = result_coordinates(request.scope.graph->shape(result), request, axes, tracer);
+    const bool rows_fit = places.size() == 1 || can_trace(request, layouts, axes, kernel, nest, result, places[0]);
+    const Coordinates& at = rows_fit ? places[0] : places[1];
+    const ScalarId value = tracer.value(result, at, {});
     const int32_t buffer = tracer.buffer(request.outputs[i], true);
     nest.stores.push_back({buffer, linear(nest.dims.size(), at, layouts(request.outputs[i]).strides), value});
   }
@@ -235,6 +290,17 @@ bool LoopNest::is_row() const {
   return true;
 }
 
+int64_t column_scratch(const LoopNest& nest, size_t column) {
+  constexpr int64_t kAlignment = 64;
+  const int64_t segments = (nest.kept_count() + kColumnSegment - 1) / kColumnSegment;
+  int64_t begin = 0;
+  for (size_t c = 0; c < column; ++c) {
+    const int64_t element = std::max<int64_t>(dtype_bytes(nest.columns[c].accumulate), 4);
+    begin += (segments * nest.reduced_count() * element + kAlignment - 1) / kAlignment * kAlignment;
+  }
+  return begin;
+}
+
 Kernel describe_nest(const NestRequest& request, const LayoutOf& layouts) {
   int64_t kept = 1;
   for (size_t axis = 0; axis < request.reduced.size(); ++axis)
@@ -243,7 +309,7 @@ Kernel describe_nest(const NestRequest& request, const LayoutOf& layouts) {
     for (const ValueId output : request.outputs)
       if (request.scope.outer->shape(output).numel() != 0) throw Untraceable{"results of different shapes"};
     Kernel kernel;
-    kernel.work = LoopNest{{{0, false}}, {}, {}, {}, {}};
+    kernel.work = LoopNest{{{0, false}}, {}, {}, {}, {}, {}};
     return kernel;
   }
   Factors factors(request.iteration);

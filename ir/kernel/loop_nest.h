@@ -28,6 +28,13 @@ std::vector<ScalarId> operands_of(const LoopNest& nest, ScalarId id);
 std::vector<uint64_t> dependencies(const LoopNest& nest);
 uint64_t dependencies(const IndexForm& form, const std::vector<uint64_t>& scalars);
 
+// Per scalar node: whether it waits for a result of `columns`.
+std::vector<bool> after_columns(const LoopNest& nest);
+
+// Where the partial results of nest.columns[column] begin in scratch, one per segment of rows and point of a row; with
+// `column` one past the last, the bytes of all.
+int64_t column_scratch(const LoopNest& nest, size_t column);
+
 // Per reduction: how many reductions must be known before it can run. Reductions of one depth share a pass.
 std::vector<int> reduction_depths(const LoopNest& nest);
 

@@ -287,6 +287,15 @@ ScalarId Tracer::reduce(Reduction reduction) {
   return source(ReducedSource{index}, dtype);
 }
 
+ScalarId Tracer::combine_rows(Reduction reduction) {
+  const auto known = std::find(nest_.columns.begin(), nest_.columns.end(), reduction);
+  const auto index = static_cast<int32_t>(known - nest_.columns.begin());
+  const Dtype dtype = reduction.accumulate;
+  if (known == nest_.columns.end()) nest_.columns.push_back(reduction);
+  return source(ColumnSource{index}, dtype);
+}
+
+// Over the reduced dims, or, as a column, over those that are kept.
 ScalarId Tracer::reduction(const Node& node, const Coordinates& at) {
   const ValueId operand = node.inputs[0];
   const Shape& from = shape(operand);
@@ -309,15 +318,19 @@ ScalarId Tracer::reduction(const Node& node, const Coordinates& at) {
   const bool empty = from.numel() == 0;
   if (empty && from != axes_.shape) cannot("reductions over different spaces");
   const Coordinates everywhere = empty ? axes_.forms : reshaped(from, axes_.shape, axes_.forms);
+  bool along = true, across = !is_arg && !empty;
   for (size_t axis = 0; axis < from.rank(); ++axis) {
     if (from[axis] == 1) continue;
-    if (!walks_only(everywhere[axis], reduced(axis))) cannot("reductions over different axes");
+    along = along && walks_only(everywhere[axis], reduced(axis));
+    across = across && walks_only(everywhere[axis], !reduced(axis));
+    if (!along && !across) cannot("reductions over different axes");
     if (!reduced(axis) && !(kept[axis] == everywhere[axis])) cannot("a reduction that is read at other rows");
   }
   const Dtype accumulate = accumulator_of(dtype(operand));
   const ScalarId element = empty ? nest_.dag.literal(0, dtype(operand)) : value(operand, everywhere, {});
   if (is_arg) return reduce({reduce_op(node.op), element, accumulate, node.attrs.flag("select_last_index")});
-  return nest_.dag.cast(reduce({reduce_op(node.op), nest_.dag.cast(element, accumulate), accumulate}), dtype(operand));
+  const Reduction combined{reduce_op(node.op), nest_.dag.cast(element, accumulate), accumulate};
+  return nest_.dag.cast(along ? reduce(combined) : combine_rows(combined), dtype(operand));
 }
 
 }  // namespace stepc

@@ -92,6 +92,7 @@ class Tracer {
   ScalarId coordinate(const IndexForm& at);
   IndexForm index(ValueId indices, const Coordinates& at, const Guards& guards, int64_t extent);
   ScalarId reduce(Reduction reduction);
+  ScalarId combine_rows(Reduction reduction);
   const Shape& shape(ValueId id) const { return scope_.graph->shape(id); }
   Dtype dtype(ValueId id) const { return scope_.graph->dtype(id); }
   [[noreturn]] static void cannot(std::string reason) { throw Untraceable{std::move(reason)}; }

@@ -82,9 +82,26 @@ std::vector<uint64_t> dependencies(const LoopNest& nest) {
       if (const auto* reduced = std::get_if<ReducedSource>(&source)) {
         const ScalarId value = nest.reductions[static_cast<size_t>(reduced->reduction)].value;
         mask = result[static_cast<size_t>(value.index)] & ~reduced_dims(nest);
+      } else if (const auto* column = std::get_if<ColumnSource>(&source)) {
+        const ScalarId value = nest.columns[static_cast<size_t>(column->column)].value;
+        mask = result[static_cast<size_t>(value.index)] & reduced_dims(nest);
       }
     }
     result.push_back(mask);
+  }
+  return result;
+}
+
+std::vector<bool> after_columns(const LoopNest& nest) {
+  std::vector<bool> result;
+  for (size_t i = 0; i < nest.dag.nodes().size(); ++i) {
+    const ScalarNode& node = nest.dag.nodes()[i];
+    const std::vector<ScalarId> operands = operands_of(nest, {static_cast<int32_t>(i)});
+    const bool is_column = node.op == ScalarOp::operand &&
+                           std::holds_alternative<ColumnSource>(nest.sources[static_cast<size_t>(node.operand)]);
+    result.push_back(is_column || std::ranges::any_of(operands, [&](ScalarId operand) {
+                       return result[static_cast<size_t>(operand.index)];
+                     }));
   }
   return result;
 }
@@ -131,7 +148,8 @@ KernelTraffic nest_traffic(const Kernel& kernel, const std::vector<int64_t>& ele
   traffic.ideal_bytes = traffic.read_bytes + traffic.write_bytes;
   for (size_t i = 0; i < scalars.size(); ++i)
     if (const int64_t flops = scalar_flops(nest.dag.nodes()[i].op)) traffic.flops += flops * points(nest, scalars[i]);
-  traffic.flops += static_cast<int64_t>(nest.reductions.size()) * nest.kept_count() * nest.reduced_count();
+  const auto reductions = static_cast<int64_t>(nest.reductions.size() + nest.columns.size());
+  traffic.flops += reductions * nest.kept_count() * nest.reduced_count();
   return traffic;
 }
 

@@ -46,10 +46,19 @@ bool is_cheap(const Node& node) {
   return kind == OpKind::pointwise || kind == OpKind::view || node.op == Op::concat || node.op == Op::pad;
 }
 
+// Segments of rows that all processors can share, where there is work for several.
+bool is_narrow(const LoopNest& nest) {
+  constexpr int64_t kFewSegments = 4;
+  constexpr int64_t kMuchWork = 1 << 18;  // elements
+  return !nest.columns.empty() && nest.kept_count() <= (kFewSegments - 1) * kColumnSegment &&
+         nest.kept_count() * nest.reduced_count() > kMuchWork;
+}
+
 // Rows that all processors can share, each read along its elements.
 std::optional<std::string> why_slow(const Kernel& kernel) {
   const auto& nest = std::get<LoopNest>(kernel.work);
-  if (nest.reductions.empty()) return std::nullopt;
+  if (nest.reductions.empty() && nest.columns.empty()) return std::nullopt;
+  if (is_narrow(nest)) return "too few rows for the processors";
   if (nest.is_row() && !kernel.schedule.two_stage && nest.kept_count() < kFewRows && nest.reduced_count() > kRowSegment)
     return "too few rows for the processors";
   for (const Source& source : nest.sources)

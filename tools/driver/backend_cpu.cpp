@@ -34,6 +34,12 @@ struct Rows {
   int64_t runs(const KernelRow& row) const { return row.phase == Phase::optimizer ? 1 : accumulate; }
 };
 
+// A reduction in two stages, an attention backward in two phases.
+int64_t launches_of(const Kernel& kernel) {
+  const auto* attention = std::get_if<AttentionWork>(&kernel.work);
+  return kernel.schedule.two_stage || (attention != nullptr && attention->two_phases) ? 2 : 1;
+}
+
 Rows make_rows(const Step& step, const cpu::Program& program, int64_t accumulate) {
   Rows result;
   result.accumulate = accumulate;
@@ -57,7 +63,7 @@ Rows make_rows(const Step& step, const cpu::Program& program, int64_t accumulate
     for (const std::string& onnx : origin.onnx)
       if (std::ranges::find(row.onnx, onnx) == row.onnx.end()) row.onnx.push_back(onnx);
     const int64_t runs = result.runs(row);
-    row.count += runs;
+    row.count += runs * launches_of(launch.kernel);
     row.flops += runs * launch.kernel.traffic.flops;
     row.read_bytes += runs * launch.kernel.traffic.read_bytes;
     row.write_bytes += runs * launch.kernel.traffic.write_bytes;
