@@ -7,20 +7,33 @@
 namespace stepc {
 namespace {
 
-bool is_map(const Graph& graph) {
-  for (NodeId id = graph.first(); id.valid(); id = graph.next(id)) {
-    const Node& node = graph.node(id);
+bool is_plain_reduction(Op op) {
+  return op == Op::reduce_sum || op == Op::reduce_max || op == Op::reduce_min || op == Op::reduce_prod;
+}
+
+// Nothing in the body reads at other coordinates than it is read at.
+bool keeps_coordinates(const Graph& body) {
+  for (NodeId id = body.first(); id.valid(); id = body.next(id)) {
+    const Node& node = body.node(id);
     const OpKind kind = op_def(node.op).kind;
-    if (kind != OpKind::pointwise && kind != OpKind::source) return false;
+    if (kind != OpKind::pointwise && kind != OpKind::source && !is_plain_reduction(node.op)) return false;
   }
   return true;
 }
 
-// Every use of a body input reads it element by element over the whole iteration shape.
+// Every use of a body input reads it element by element over the whole iteration shape, or reduces it: rows are stored
+// after they have been reduced.
 bool read_elementwise(const Graph& body, ValueId input, const Shape& iteration) {
   if (body.shape(input) != iteration) return false;
-  return std::ranges::all_of(body.value(input).uses,
-                             [&](const Use& use) { return body.shape(body.node(use.node).outputs[0]) == iteration; });
+  return std::ranges::all_of(body.value(input).uses, [&](const Use& use) {
+    const Node& reader = body.node(use.node);
+    return is_plain_reduction(reader.op) || body.shape(reader.outputs[0]) == iteration;
+  });
+}
+
+// Kernels that walk the rows of their first operand and store rows of their first result last.
+bool is_row_composite(Op op) {
+  return op == Op::softmax || op == Op::log_softmax || op == Op::layer_norm || op == Op::rms_norm;
 }
 
 }  // namespace
@@ -29,7 +42,8 @@ bool may_overwrite(const Graph& graph, const Node& node, size_t output, size_t o
   const Type& result = graph.type(node.outputs[output]);
   if (!node.inputs[operand].valid() || graph.type(node.inputs[operand]) != result) return false;
   if (op_def(node.op).kind == OpKind::pointwise) return true;
-  if (node.op != Op::fused || !is_map(*node.body)) return false;
+  if (is_row_composite(node.op)) return output == 0 && operand == 0;
+  if (node.op != Op::fused || !keeps_coordinates(*node.body)) return false;
   return read_elementwise(*node.body, node.body->inputs()[operand].value, result.shape);
 }
 

@@ -316,21 +316,48 @@ TEST(BitRule, ReductionOrderDependsOnTheShapeAlone) {
   EXPECT_TRUE(sums(true, true) == plain);
 }
 
-// The planner's arena: blocks reused, results over operands. Bits are those of a plan that shares nothing, and no byte
-// lies outside what was planned.
-TEST(Plans, InPlaceAndSharedPlacesChangeNoBit) {
-  Graph graph = chain(false);
-  const Tensors inputs{{"x", pseudo_random({Dtype::f32, {37, 5003}}, 1, -3, 3)},
-                       {"bias", pseudo_random({Dtype::f32, {5003}}, 2)}};
+Plan planned(Graph& graph) {
   const TrainOptions options;
   PassContext context(options);
   const CpuScratch scratch;
   context.scratch = &scratch;
   find_pass("schedule").run(graph, context);
   find_pass("plan-memory").run(graph, context);
+  return *context.plan;
+}
+
+// The planner's arena: blocks reused, results over operands. Bits are those of a plan that shares nothing, and no byte
+// lies outside what was planned.
+TEST(Plans, InPlaceAndSharedPlacesChangeNoBit) {
+  Graph graph = chain(false);
+  const Tensors inputs{{"x", pseudo_random({Dtype::f32, {37, 5003}}, 1, -3, 3)},
+                       {"bias", pseudo_random({Dtype::f32, {5003}}, 2)}};
+  const Plan plan = planned(graph);
   const Plan plain = plain_plan(graph);
-  EXPECT_LT(context.plan->arena_bytes, plain.arena_bytes);
-  EXPECT_TRUE(run_on_cpu(graph, *context.plan, inputs, 2) == run_on_cpu(graph, plain, inputs, 2));
+  EXPECT_LT(plan.arena_bytes, plain.arena_bytes);
+  EXPECT_TRUE(run_on_cpu(graph, plan, inputs, 2) == run_on_cpu(graph, plain, inputs, 2));
+}
+
+// Rows that are reduced, along and across, and then stored over what was read: a chain of them takes one place.
+TEST(Plans, RowsAreStoredOverTheirOperand) {
+  const Shape shape{150, 5003};
+  Graph graph;
+  Builder b(graph);
+  const ValueId x = data(graph, {Dtype::f32, shape}, "x");
+  Graph body;
+  Builder inner(body);
+  const ValueId a = data(body, {Dtype::f32, shape}, "a");
+  const ValueId y = inner.sub(a, inner.mul(inner.reduce_sum(a, {1}, true), 0x1p-12));
+  body.add_output(y, OutputRole::output, "y");
+  body.add_output(inner.reduce_sum(inner.mul(a, y), {0}, false), OutputRole::output, "sum");
+  const ValueId start = b.mul(x, 2);
+  const NodeId rows = b.make_fused({start}, std::move(body));
+  const ValueId softmax = b.make(Op::softmax, {graph.node(rows).outputs[0]}, {{"axis", int64_t{1}}});
+  graph.add_output(b.add(softmax, graph.node(rows).outputs[1]), OutputRole::output, "z");
+  const Tensors inputs{{"x", pseudo_random({Dtype::f32, shape}, 1, -3, 3)}};
+  const Plan plan = planned(graph);
+  EXPECT_LT(plan.arena_bytes, 5 * graph.type(x).bytes() / 2);  // x, one place for all that follows, sums
+  EXPECT_TRUE(run_on_cpu(graph, plan, inputs, 2) == run_on_cpu(graph, plain_plan(graph), inputs, 2));
 }
 
 }  // namespace
