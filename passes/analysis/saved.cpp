@@ -29,6 +29,17 @@ ValueId nearest_named(const Graph& graph, ValueId value) {
   return value;
 }
 
+// The node that computes a result: inside a fused node, one of its body.
+const Node& maker_of(const Graph& graph, ValueId value) {
+  const Node& node = *graph.producer(value);
+  if (node.op != Op::fused) return node;
+  const Graph& body = *node.body;
+  const ValueId result = body.outputs()[static_cast<size_t>(graph.value(value).output)].value;
+  const Node* maker = body.producer(result);
+  while (maker != nullptr && op_def(maker->op).kind == OpKind::view) maker = body.producer(maker->inputs[0]);
+  return maker == nullptr ? node : *maker;
+}
+
 std::string name_of(const Graph& graph, ValueId value) {
   const ValueId named = nearest_named(graph, value);
   const Value& v = graph.value(named);
@@ -36,7 +47,8 @@ std::string name_of(const Graph& graph, ValueId value) {
   const Node& node = graph.node(v.producer);
   const std::string operand =
       node.inputs.empty() ? std::string() : graph.value(nearest_named(graph, node.inputs[0])).name;
-  return operand.empty() ? std::string(op_name(node.op)) : fmt::format("{}({})", op_name(node.op), operand);
+  const std::string_view op = op_name(maker_of(graph, named).op);
+  return operand.empty() ? std::string(op) : fmt::format("{}({})", op, operand);
 }
 
 }  // namespace
@@ -101,12 +113,12 @@ SavedListing saved_tensors(const Graph& graph, const Layouts& layouts) {
   for (const GraphInput& input : graph.inputs())
     if (const auto i = static_cast<size_t>(input.value.index); read[i])
       block_of[i] = builder.add(input.value, "input", nullptr);
-  for (NodeId id = graph.first(); id.valid(); id = graph.next(id)) {
-    const Node& node = graph.node(id);
-    for (const ValueId output : node.outputs)
-      if (const auto i = static_cast<size_t>(output.index); read[i])
-        block_of[i] = builder.add(output, std::string(op_name(node.op)), &node.origin);
-  }
+  for (NodeId id = graph.first(); id.valid(); id = graph.next(id))
+    for (const ValueId output : graph.node(id).outputs)
+      if (const auto i = static_cast<size_t>(output.index); read[i]) {
+        const Node& maker = maker_of(graph, output);
+        block_of[i] = builder.add(output, std::string(op_name(maker.op)), &maker.origin);
+      }
   SavedListing listing = std::move(builder).finish();
   for (const ValueId value : reads) listing.loads.push_back(block_of[static_cast<size_t>(value.index)]);
   return listing;
