@@ -2,25 +2,20 @@
 
 #include "ir/op_def.h"
 #include "passes/fusion/partition.h"
+#include "passes/fusion/region_costs.h"
 #include "passes/fusion/step_part.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <optional>
 
 namespace stepc {
 namespace {
 
-// Beyond this a kernel has more live values and pointers than registers, and compile time grows for nothing.
-constexpr size_t kMaxNodes = 160;
-constexpr size_t kMaxBuffers = 28;
 // Nodes that are computed again so that one value need not be read.
 constexpr size_t kMaxSlice = 16;
-// Fewer rows than this leave processors idle where each row is long.
-constexpr int64_t kFewRows = 16;
 // A value that is nowhere stored frees memory too: worth a little more time than storing it.
 constexpr double kPatience = 1.0625;
 // Kernels that share an operand are joined for its sake from this size on, where at most so many read it.
@@ -46,32 +41,14 @@ bool is_cheap(const Node& node) {
   return kind == OpKind::pointwise || kind == OpKind::view || node.op == Op::concat || node.op == Op::pad;
 }
 
-// Segments of rows that all processors can share, where there is work for several.
-bool is_narrow(const LoopNest& nest) {
-  constexpr int64_t kFewSegments = 4;
-  constexpr int64_t kMuchWork = 1 << 18;  // elements
-  return !nest.columns.empty() && nest.kept_count() <= (kFewSegments - 1) * kColumnSegment &&
-         nest.kept_count() * nest.reduced_count() > kMuchWork;
-}
-
-// Rows that all processors can share, each read along its elements.
-std::optional<std::string> why_slow(const Kernel& kernel) {
-  const auto& nest = std::get<LoopNest>(kernel.work);
-  if (nest.reductions.empty() && nest.columns.empty()) return std::nullopt;
-  if (is_narrow(nest)) return "too few rows for the processors";
-  if (nest.is_row() && !kernel.schedule.two_stage && nest.kept_count() < kFewRows && nest.reduced_count() > kRowSegment)
-    return "too few rows for the processors";
-  for (const Source& source : nest.sources)
-    if (const auto* load = std::get_if<LoadSource>(&source))
-      if (std::abs(load->at.strides.back()) > 1 && nest.dims.back().extent > 16)
-        return "an operand is read across its rows";
-  return std::nullopt;
-}
-
 class RegionFuser {
  public:
   RegionFuser(Graph& graph, const DeviceSpec& device, std::vector<FusionVerdict>& verdicts)
-      : graph_(graph), device_(device), verdicts_(verdicts), partition_(graph) {}
+      : graph_(graph),
+        device_(device),
+        verdicts_(verdicts),
+        partition_(graph),
+        region_costs_(graph, partition_.layouts(), device) {}
 
   bool run() {
     join_producers();
@@ -91,30 +68,11 @@ class RegionFuser {
   bool may_join(NodeId id) const { return id.valid() && stepc::may_join(node(id)); }
   bool may_join(int32_t cluster) { return may_join(clusters().members(cluster)[0]); }
 
-  // The kernel of a region, or why there is none worth having.
-  std::optional<double> cost(const Region& region, std::string& why_not) const {
-    if (region.results.empty()) return 0;
-    if (region.nodes.size() > kMaxNodes) return refuse(why_not, "a kernel of too many nodes");
-    const LayoutOf layouts = layouts_of(partition_.layouts());
-    const std::variant<Kernel, std::string> described = describe_region(graph_, region, layouts);
-    if (const auto* reason = std::get_if<std::string>(&described)) return refuse(why_not, *reason);
-    const Kernel& kernel = std::get<Kernel>(described);
-    if (kernel.buffers.size() > kMaxBuffers) return refuse(why_not, "a kernel of too many operands");
-    if (std::optional<std::string> slow = why_slow(kernel)) return refuse(why_not, *slow);
-    return predicted_us(kernel.traffic, device_);
-  }
-
-  static std::nullopt_t refuse(std::string& why_not, std::string reason) {
-    why_not = std::move(reason);
-    return std::nullopt;
-  }
-
   // What the cluster costs as it is; a node that is no loop nest by itself cannot be joined.
   std::optional<double> cost_of(int32_t cluster) {
     const auto known = costs_.find(cluster);
     if (known != costs_.end()) return known->second;
-    std::string ignored;
-    return costs_[cluster] = cost(partition_.region({cluster}), ignored);
+    return costs_[cluster] = region_costs_.of(partition_.region({cluster})).us;
   }
 
   bool try_join(int32_t producer, int32_t consumer, std::string& why_not) {
@@ -124,9 +82,9 @@ class RegionFuser {
     const std::optional<double> first = cost_of(producer), second = cost_of(consumer);
     if (!first || !second) return why_not = "no loop nest by itself", false;
     if (*first == 0 || *second == 0) return why_not = "nobody reads it", false;
-    const std::optional<double> joint = cost(partition_.region({producer, consumer}), why_not);
-    if (!joint) return false;
-    if (*joint > *first + *second) return why_not = "the joint kernel would take longer", false;
+    const RegionCosts::Cost& joint = region_costs_.of(partition_.region({producer, consumer}));
+    if (!joint.us) return why_not = joint.why_not, false;
+    if (*joint.us > *first + *second) return why_not = "the joint kernel would take longer", false;
     switch (partition_.merge(producer, consumer)) {
       case Clusters::Merge::cycle: return why_not = "a path through another kernel joins them too", false;
       case Clusters::Merge::too_far: return why_not = "too far apart", false;
@@ -134,7 +92,7 @@ class RegionFuser {
     }
     costs_.erase(producer);
     costs_.erase(consumer);
-    costs_[clusters().members(producer).empty() ? consumer : producer] = joint;
+    costs_[clusters().members(producer).empty() ? consumer : producer] = joint.us;
     return true;
   }
 
@@ -197,11 +155,10 @@ class RegionFuser {
   bool try_recompute(NodeId producer, int32_t cluster) {
     if (part(clusters().of(producer)) != part(cluster)) return false;
     const std::optional<double> before = cost_of(cluster);
-    std::string ignored;
     if (!before || *before == 0) return false;
     std::vector<NodeId> slice;
     if (!add_to_slice(producer, cluster, slice)) return false;
-    const std::optional<double> after = cost(partition_.region({cluster}, slice), ignored);
+    const std::optional<double> after = region_costs_.of(partition_.region({cluster}, slice)).us;
     if (!after) return false;
     if (*after > *before + kPatience * share_of_storing(node(producer).outputs[0])) return false;
     for (const NodeId id : slice) {
@@ -299,6 +256,7 @@ class RegionFuser {
   const DeviceSpec& device_;
   std::vector<FusionVerdict>& verdicts_;
   Partition partition_;
+  RegionCosts region_costs_;
   std::map<int32_t, std::optional<double>> costs_;  // predicted µs of the clusters as they are
   std::map<Edge, std::string> reasons_;
   std::vector<Outline> outlines_;

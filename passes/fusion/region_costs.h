@@ -1,0 +1,38 @@
+#pragma once
+
+#include "ir/cost/roofline.h"
+#include "ir/kernel.h"
+#include "ir/layout.h"
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+namespace stepc {
+
+// What regions of a graph cost as kernels. Regions of one structure, as repeated layers have them, are described once.
+class RegionCosts {
+ public:
+  struct Cost {
+    std::optional<double> us;  // predicted; nothing where there is no kernel worth having
+    std::string why_not;
+  };
+
+  RegionCosts(const Graph& graph, const Layouts& layouts, const DeviceSpec& device)
+      : graph_(graph), layouts_(layouts), device_(device) {}
+
+  // 0 for a region without results.
+  const Cost& of(const Region& region);
+
+ private:
+  Cost describe(const Region& region) const;
+  // Equal for regions that differ in nothing but which nodes and values of the graph they are.
+  std::string structure(const Region& region) const;
+
+  const Graph& graph_;
+  const Layouts& layouts_;
+  const DeviceSpec& device_;
+  std::unordered_map<std::string, Cost> known_;  // by structure
+};
+
+}  // namespace stepc
