@@ -1,9 +1,35 @@
 """What the report says of the fusion levels."""
 
 import json
+import pathlib
 import unittest
 
 from stepc_test import PLAN, StepcTest
+
+MIB = 1 << 20
+
+# A norm whose gradient comes from behind, with respect to x and w: the product that follows is not trained.
+NORM = """graph @norm {
+  %w: f32[2560] = input weight "norm.weight" trainable
+  %p: f32[2560,8] = input weight "p"
+  %x: f32[4,512,2560] = input data "x"
+  %1: f32[4,512,2560] = mul %x, %x
+  %2: f32[4,512,1] = reduce_sum %1 {axes=[2], keepdims=true}
+  %3: f32[] = constant {data=[2560.0]}
+  %4: f32[4,512,1] = div %2, %3
+  %5: f32[] = constant {data=[0x1.4f8b58p-17]}
+  %6: f32[4,512,1] = add %4, %5
+  %7: f32[4,512,1] = sqrt %6
+  %8: f32[4,512,2560] = div %x, %7
+  %y: f32[4,512,2560] = mul %8, %w
+  %z: f32[4,512,8] = contraction %y, %p {accumulate=f32, spec="abc,cd->abd"}
+  output output "z" %z
+}
+"""
+
+
+def launches(report, phases):
+    return sum(row["count"] for row in report["kernels"] if row["phase"] in phases and row["kind"] != "contraction")
 
 
 class FusionReportTest(StepcTest):
@@ -26,6 +52,40 @@ class FusionReportTest(StepcTest):
         self.assertTrue(all(verdict["reason"] for verdict in verdicts))
         self.assertEqual(self.report("full")["fusion"], verdicts)
         self.assertIsNone(self.report("pointwise")["fusion"])
+
+    def planned(self, *arguments):
+        return json.loads(self.succeeds("compile", "--plan-only", *arguments, "--fuse", "full", "--json", "-"))
+
+    def blocks(self, model, layers, *arguments):
+        return self.planned(model, "--blocks-only", "--layers", str(layers), "--weights", "none", "--loss", "mean-square",
+                            *arguments)
+
+    def launches_per_block(self, model):
+        """(forward, backward): what one more block adds, library contractions aside; two stages count two."""
+        phases = ["forward"], ["backward", "recompute"]
+        three, four = (self.blocks(model, layers, "--dim", "batch=2", "--seq", "256") for layers in (3, 4))
+        return tuple(launches(four, phase) - launches(three, phase) for phase in phases)
+
+    def test_kernels_per_block(self):
+        self.assertEqual(self.launches_per_block("llama-100m"), (6, 8))
+
+    def test_a_norm_touches_memory_once(self):
+        pathlib.Path(self.folder, "norm.ir").write_text(NORM)
+        report = self.planned("norm.ir", "--loss", "mean-square", "--optimizer", "none", "--grad-inputs", "*")
+        forward = [row for row in report["kernels"] if row["phase"] == "forward" and row["kind"] != "contraction"]
+        self.assertEqual([(row["kind"], row["count"]) for row in forward], [("row_reduction", 1)])
+        self.assertEqual((forward[0]["read_bytes"] + forward[0]["write_bytes"]) // MIB, 40)
+        norm = [row for row in report["kernels"] if row["kind"] == "inner_outer"]  # dx and dw
+        self.assertEqual([row["count"] for row in norm], [2])
+        self.assertEqual((norm[0]["read_bytes"] + norm[0]["write_bytes"]) // MIB, 60)
+        saved = {row["value"]: row["new_bytes"] for row in report["saved"]}
+        self.assertEqual(set(saved) - {"p", "z"}, {"x", "w", "rsqrt(x)"})
+        self.assertEqual(saved["rsqrt(x)"], 8192)
+
+    def test_saved_bytes_of_a_large_block(self):
+        report = self.blocks("xl16", 4, "--dim", "batch=4", "--seq", "2048")
+        saved = sum(row["new_bytes"] for row in report["saved"] if (row["scope"] or "").startswith("blocks."))
+        self.assertLessEqual(saved / 4, 1125 * MIB)
 
 
 if __name__ == "__main__":
