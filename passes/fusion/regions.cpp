@@ -48,7 +48,9 @@ class RegionFuser {
         device_(device),
         verdicts_(verdicts),
         partition_(graph),
-        region_costs_(graph, partition_.layouts(), device) {}
+        region_costs_(graph, partition_.layouts(), device) {
+    for (const StatePair& state : graph.states()) states_.insert(partition_.layouts().block(state.input));
+  }
 
   bool run() {
     join_producers();
@@ -130,7 +132,7 @@ class RegionFuser {
   // Computes in each cluster what it can make from what it reads anyway, so that nobody needs to store it.
   void recompute_operands() {
     for (const int32_t cluster : clusters().order()) {
-      if (!may_join(cluster) || part(cluster) == StepPart::update) continue;
+      if (!may_join(cluster)) continue;
       for (bool again = true; again;) {
         again = false;
         for (const NodeId producer : producers_of(cluster)) again = try_recompute(producer, cluster) || again;
@@ -175,7 +177,9 @@ class RegionFuser {
     if (std::ranges::count(slice, id) != 0) return true;
     slice.push_back(id);
     return std::ranges::all_of(node(id).inputs, [&](ValueId operand) {
-      if (!operand.valid() || partition_.is_stored(operand)) return true;
+      if (!operand.valid()) return true;
+      if (states_.contains(partition_.layouts().block(operand))) return false;  // it may have its new value by then
+      if (partition_.is_stored(operand)) return true;
       const NodeId producer = partition_.producer(operand);
       return partition_.computes(cluster, producer) || add_to_slice(producer, cluster, slice);
     });
@@ -257,6 +261,7 @@ class RegionFuser {
   std::vector<FusionVerdict>& verdicts_;
   Partition partition_;
   RegionCosts region_costs_;
+  std::set<ValueId> states_;                        // their blocks
   std::map<int32_t, std::optional<double>> costs_;  // predicted µs of the clusters as they are
   std::map<Edge, std::string> reasons_;
   std::vector<Outline> outlines_;
