@@ -4,9 +4,10 @@
 // bytes as it takes, or takes next to nothing, runs at once; otherwise the first in the present order does. So an
 // optimizer update follows its gradient, which is thereby freed, and nothing large is made before its turn. What takes
 // next to nothing must not be late: every update waits for the step's bias corrections, two scalars. The present order
-// (forward, then backward as autodiff swept it) is kept where that peaks lower. Where a state's new value is made after
-// reads of the old one in the present order, those reads stay before it, so that it may be written in place. Where the
-// graph accumulates, phase optimizer comes last. O(n log n) in nodes and operands.
+// (forward, then backward as autodiff swept it) is kept where that peaks lower. A state's new value comes after the
+// reads of the old one, so that it may be written in place; where other nodes use the new value, those reads that
+// precede it in the present order do. Where the graph accumulates, phase optimizer comes last. O(n log n) in nodes and
+// operands.
 
 #include "ir/layout.h"
 #include "ir/op_def.h"
@@ -78,10 +79,15 @@ class ListScheduler {
     for (const StatePair& state : graph_.states()) {
       const NodeId producer = graph_.value(state.output).producer;
       if (!producer.valid()) continue;
+      const int32_t writer = position_[index(producer)];
       for (const int32_t reader : readers[state.input])
-        if (reader < position_[index(producer)]) add_edge(reader, position_[index(producer)]);
+        if (reader < writer || (reader != writer && is_sink(writer))) add_edge(reader, writer);
       in_place_.insert(state.output);
     }
+  }
+
+  bool is_sink(int32_t i) const {
+    return std::ranges::all_of(node(i).outputs, [&](ValueId output) { return graph_.value(output).uses.empty(); });
   }
 
   // Every node of the micro-step before every node of the update: edges would be their product, so the update's nodes
@@ -182,14 +188,33 @@ bool keeps_update_last(const Graph& graph, std::span<const NodeId> order) {
          std::ranges::is_partitioned(order, [&](NodeId id) { return graph.node(id).origin.phase != Phase::optimizer; });
 }
 
+// Whether every state's old value is read for the last time before its new one is made.
+bool reads_old_states_first(const Graph& graph, const Layouts& layouts, std::span<const NodeId> order) {
+  std::map<ValueId, NodeId> writers;  // of each state's block
+  for (const StatePair& state : graph.states()) writers[state.input] = graph.value(state.output).producer;
+  std::set<NodeId> done;
+  for (const NodeId id : order) {
+    for (const ValueId operand : graph.node(id).inputs)
+      if (operand.valid())
+        if (const auto writer = writers.find(layouts.block(operand)); writer != writers.end())
+          if (done.contains(writer->second)) return false;
+    done.insert(id);
+  }
+  return true;
+}
+
+bool is_admissible(const Graph& graph, const Layouts& layouts, std::span<const NodeId> order) {
+  return keeps_update_last(graph, order) && reads_old_states_first(graph, layouts, order);
+}
+
 bool run(Graph& graph, PassContext&) {
   // Scheduling its own result may lower the peak once more; each round lowers it, so this ends.
   for (bool changed = false;; changed = true) {
     const std::vector<NodeId> present = graph.order();
     const std::vector<NodeId> listed = ListScheduler(graph).run();
     const Layouts layouts(graph);
-    if (keeps_update_last(graph, present) && peak_of(graph, layouts, present) <= peak_of(graph, layouts, listed))
-      return changed;
+    const bool may_stay = is_admissible(graph, layouts, present) || !is_admissible(graph, layouts, listed);
+    if (may_stay && peak_of(graph, layouts, present) <= peak_of(graph, layouts, listed)) return changed;
     for (const NodeId id : listed) graph.move_before(id, kNoNode);
   }
 }
