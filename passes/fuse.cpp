@@ -11,7 +11,8 @@
 // step (forward and loss, backward and recompute, optimizer), and no path through a third kernel joins them too. A
 // reduction joins the pointwise kernel whose only result it reads. Scalar constants and iota cost nothing: each kernel
 // gets its own. Nothing is computed twice. Bodies hold pointwise nodes, sources and at most one reduction, which comes
-// last. Near-linear in the graph (see fusion/clusters.h).
+// last. Where a fusion raises the peak of the arena by more than 1 %, a note says so. Near-linear in the graph (see
+// fusion/clusters.h).
 
 #include "ir/builder.h"
 #include "ir/op_def.h"
@@ -19,7 +20,10 @@
 #include "passes/fusion/clusters.h"
 #include "passes/fusion/outline.h"
 #include "passes/fusion/step_part.h"
+#include "passes/memory/list_schedule.h"
 #include "passes/pass.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -102,13 +106,27 @@ class PointwiseFuser {
   Clusters clusters_;
 };
 
-bool run(Graph& graph, PassContext& context) {
+bool fuse(Graph& graph, PassContext& context) {
   switch (context.options.fuse) {
     case FuseLevel::off: return false;
     case FuseLevel::pointwise: return PointwiseFuser(graph).run();
     case FuseLevel::full: return fuse_regions(graph, context.device, context.fusion);
   }
   return false;
+}
+
+// A kernel reads its operands until its last result is made, and what it computes again keeps alive what that is made
+// from: fusion may cost memory, and then says so.
+bool run(Graph& graph, PassContext& context) {
+  if (context.options.fuse == FuseLevel::off) return false;
+  constexpr double kTolerance = 0.01;
+  const auto before = static_cast<double>(peak_of(graph, list_schedule(graph)));
+  if (!fuse(graph, context)) return false;
+  const auto after = static_cast<double>(peak_of(graph, list_schedule(graph)));
+  if (after > before * (1 + kTolerance))
+    context.note(fmt::format("fusion raises the peak of the arena by {:.1f} %, from {:.0f} to {:.0f} bytes",
+                             100 * (after / before - 1), before, after));
+  return true;
 }
 
 constexpr Fact kRefuses[] = {Fact::has_fused};

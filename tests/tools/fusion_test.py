@@ -87,6 +87,14 @@ class FusionReportTest(StepcTest):
         saved = sum(row["new_bytes"] for row in report["saved"] if (row["scope"] or "").startswith("blocks."))
         self.assertLessEqual(saved / 4, 1125 * MIB)
 
+    def test_no_level_raises_the_peak(self):
+        for model in ("gpt2-124m", "llama-100m", "bert-base"):
+            peaks = [json.loads(self.succeeds("compile", "--plan-only", model, "--layers", "2", "--weights", "none", "--dim",
+                                              "batch=2", "--seq", "128", "--fuse", level, "--json", "-"))["memory"]["peak"]
+                     for level in ("off", "pointwise", "full")]
+            with self.subTest(model):
+                self.assertEqual(peaks, sorted(peaks, reverse=True))
+
 
 if __name__ == "__main__":
     unittest.main()
