@@ -36,13 +36,15 @@ bool is_row_composite(Op op) {
   return op == Op::softmax || op == Op::log_softmax || op == Op::layer_norm || op == Op::rms_norm;
 }
 
+bool is_scatter(Op op) { return op == Op::scatter_add || op == Op::scatter_elements || op == Op::scatter_nd; }
+
 }  // namespace
 
 bool may_overwrite(const Graph& graph, const Node& node, size_t output, size_t operand) {
   const Type& result = graph.type(node.outputs[output]);
   if (!node.inputs[operand].valid() || graph.type(node.inputs[operand]) != result) return false;
   if (op_def(node.op).kind == OpKind::pointwise) return true;
-  if (is_row_composite(node.op)) return output == 0 && operand == 0;
+  if (is_row_composite(node.op) || is_scatter(node.op)) return output == 0 && operand == 0;
   if (node.op != Op::fused || !keeps_coordinates(*node.body)) return false;
   return read_elementwise(*node.body, node.body->inputs()[operand].value, result.shape);
 }

@@ -33,6 +33,8 @@ std::vector<const Pass*> default_pipeline() {
   add("fold");
   add("cse");
   add("dce");
+  // Gradients of embeddings join what they are added to.
+  add("scatter-onto");
   // Fusion puts what is cheap into its readers: then saving it is a waste.
   add("recompute-cheap");
   // From here on the graph is arranged, not rewritten.

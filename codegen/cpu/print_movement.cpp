@@ -89,6 +89,7 @@ Pieces pieces_of(Dimensions free) {
   return pieces;
 }
 
+// The result starts as the base, unless it was planned over it.
 void print_base(Text& text, const Kernel& kernel, const ScatterWork& work) {
   const int64_t count = work.result.numel();
   const Dtype dtype = kernel.buffers[2].dtype;
@@ -98,7 +99,7 @@ void print_base(Text& text, const Kernel& kernel, const ScatterWork& work) {
     text.line("for (int64_t i = begin; i < end; ++i) b2[i] = {};",
               stored(literal_text(*work.base_number, dtype), dtype));
   else if (work.base_strides == row_major_strides(work.result))
-    text.raw("for (int64_t i = begin; i < end; ++i) b2[i] = b3[i];");
+    text.raw("for (int64_t i = begin; i < end && b2 != b3; ++i) b2[i] = b3[i];");
   else
     text.line("for (int64_t i = begin; i < end; ++i) b2[i] = b3[{}];",
               offset_text("i", work.result.dims(), work.base_strides));

@@ -157,7 +157,8 @@ class RegionFuser {
   bool try_recompute(NodeId producer, int32_t cluster) {
     if (part(clusters().of(producer)) != part(cluster)) return false;
     // The scalars of a step are read by every update.
-    if (part(cluster) == StepPart::update && graph_.type(node(producer).outputs[0]).bytes() < kSharedBytes) return false;
+    if (part(cluster) == StepPart::update && graph_.type(node(producer).outputs[0]).bytes() < kSharedBytes)
+      return false;
     const std::optional<double> before = cost_of(cluster);
     if (!before || *before == 0) return false;
     std::vector<NodeId> slice;

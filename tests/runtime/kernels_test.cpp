@@ -360,5 +360,22 @@ TEST(Plans, RowsAreStoredOverTheirOperand) {
   EXPECT_TRUE(run_on_cpu(graph, plan, inputs, 2) == run_on_cpu(graph, plain_plan(graph), inputs, 2));
 }
 
+TEST(Plans, ScattersGoOntoTheirBase) {
+  Graph graph;
+  Builder b(graph);
+  const ValueId x = data(graph, {Dtype::f32, {50, 300}}, "x");
+  const ValueId ids = data(graph, {Dtype::i64, {70}}, "ids");
+  const ValueId u = data(graph, {Dtype::f32, {70, 300}}, "u");
+  const ValueId base = b.mul(x, 3);
+  graph.add_output(b.make(Op::scatter_add, {base, ids, u}, {{"axis", int64_t{0}}}), OutputRole::output, "y");
+  const Tensors inputs{{"x", pseudo_random({Dtype::f32, {50, 300}}, 1)},
+                       {"ids", pseudo_random({Dtype::i64, {70}}, 2, 0, 50)},
+                       {"u", pseudo_random({Dtype::f32, {70, 300}}, 3)}};
+  const Plan plan = planned(graph);
+  EXPECT_EQ(plan.block_of_value[static_cast<size_t>(graph.outputs()[0].value.index)],
+            plan.block_of_value[static_cast<size_t>(base.index)]);
+  EXPECT_TRUE(run_on_cpu(graph, plan, inputs, 2) == run_on_cpu(graph, plain_plan(graph), inputs, 2));
+}
+
 }  // namespace
 }  // namespace stepc::test
