@@ -235,7 +235,40 @@ struct AttentionWork {
   size_t mask_buffer() const { return backward ? 6 : 3; }  // where there is one
 };
 
-using KernelWork = std::variant<LoopNest, ScanWork, TopKWork, ScatterWork, MatmulWork, ConvolutionWork, AttentionWork>;
+enum class LossReduction : uint8_t { none, sum, mean };
+
+// linear_cross_entropy, the gradients of it, or both at once (a fused node that holds the two). Rows come in chunks,
+// each chunk's logits lie in scratch, and products run over tiles of classes and blocks of the depth. With the
+// gradients that takes three products, one without. Buffers: what the node reads, its results.
+struct LinearCrossEntropyWork {
+  // An operand or result that may be absent (-1). Row r lies at (r / inner_rows)·outer_stride + (r % inner_rows)·
+  // row_stride; of w, dw, bias and dbias a row is a class.
+  struct Tensor {
+    int32_t buffer = -1;
+    int64_t outer_stride = 0, row_stride = 0, column_stride = 0;
+  };
+
+  int64_t rows = 0, inner_rows = 1, classes = 0, depth = 0;
+  int64_t ignore_index = 0;
+  double smoothing = 0, z_loss = 0;
+  LossReduction reduction{};
+  Tensor x, w, labels, bias, upstream, loss, dx, dw, dbias;
+  double upstream_value = 1;  // where upstream is absent
+  // The schedule: a function of the sizes alone.
+  int64_t chunk_rows = 0, chunks = 0, class_tile = 0, group_tiles = 0, depth_step = 0;
+  // Where the parts of scratch lie, in floats.
+  struct Scratch {
+    int64_t x_rows = 0, x_columns = 0, logits = 0, statistics = 0, partial_dx = 0, losses = 0, end = 0;
+  } scratch;
+
+  bool has_gradients() const { return dx.buffer >= 0 || dw.buffer >= 0 || dbias.buffer >= 0; }
+  int64_t tiles() const { return (classes + class_tile - 1) / class_tile; }
+  int64_t groups() const { return (tiles() + group_tiles - 1) / group_tiles; }
+  int64_t blocks() const { return (depth + depth_step - 1) / depth_step; }
+};
+
+using KernelWork = std::variant<LoopNest, ScanWork, TopKWork, ScatterWork, MatmulWork, ConvolutionWork, AttentionWork,
+                                LinearCrossEntropyWork>;
 
 enum class KernelKind : uint8_t {
   map,
@@ -247,7 +280,8 @@ enum class KernelKind : uint8_t {
   scatter,
   contraction,
   convolution,
-  attention
+  attention,
+  linear_cross_entropy
 };
 std::string_view kernel_kind_name(KernelKind kind);
 

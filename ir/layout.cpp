@@ -56,6 +56,23 @@ Dims strides_before(const Node& transpose, const Shape& result) {
   return before;
 }
 
+// linear_cross_entropy_backward, alone or in a kernel with the loss.
+bool is_loss_gradient(const Node& node) {
+  if (node.op != Op::fused) return node.op == Op::linear_cross_entropy_backward;
+  for (NodeId id = node.body->first(); id.valid(); id = node.body->next(id))
+    if (is_loss_gradient(node.body->node(id))) return true;
+  return false;
+}
+
+// Strides of the gradient of weights that are stored the other way round: all that reads it is their transpose.
+std::optional<Dims> transposed_gradient(const Graph& graph, ValueId value) {
+  const std::vector<Use>& uses = graph.value(value).uses;
+  const auto is_transpose = [&](const Use& use) { return graph.node(use.node).op == Op::transpose; };
+  if (graph.shape(value).rank() != 2 || uses.empty() || !std::ranges::all_of(uses, is_transpose)) return std::nullopt;
+  const Node& reader = graph.node(uses[0].node);
+  return strides_before(reader, graph.shape(reader.outputs[0]));
+}
+
 // Kernels of attention write in any order: heads that are merged behind them need not be copied. Each of their results
 // has its axes in the order in which its views copy least, its own or that of a transpose that reads it. Among equals
 // the greatest strides are chosen, for uses have no order: its own are greater than any other.
@@ -63,6 +80,7 @@ Dims own_strides(const Graph& graph, ValueId value) {
   Dims best = row_major_strides(graph.shape(value));
   const Node* producer = graph.producer(value);
   if (producer == nullptr || graph.is_output(value)) return best;
+  if (is_loss_gradient(*producer)) return transposed_gradient(graph, value).value_or(best);
   if (producer->op != Op::attention && producer->op != Op::attention_backward) return best;
   int64_t least = copied_bytes(graph, value, {value, 0, best});
   for (const Use& use : graph.value(value).uses) {

@@ -3,9 +3,10 @@
 //   %y = softmax %x {axis=1}    ->    %m = reduce_max %x, %e = exp(%x - %m), %y = %e / reduce_sum(%e)
 //
 // Level `off` expands them all: the backward is then that of the primitives, as an eager framework would have it. Level
-// `pointwise` expands attention alone, whose own derivative would recompute the scores; the other composites have
-// better derivatives than their parts, and what of them has no kernel is expanded after autodiff (pass lower). What a
-// decomposition makes may be composite again (attention makes softmax), so it is visited too.
+// `pointwise` expands attention and linear cross-entropy alone, whose own derivatives would recompute scores and
+// logits; the other composites have better derivatives than their parts, and what of them has no kernel is expanded
+// after autodiff (pass lower). What a decomposition makes may be composite again (attention makes softmax), so it is
+// visited too.
 
 #include "ir/kernel.h"
 #include "passes/composites.h"
@@ -16,11 +17,12 @@ namespace {
 
 bool run(Graph& graph, PassContext& context) {
   return expand_composites(graph, [&](NodeId id, const Layouts& layouts) {
-    const bool is_attention = graph.node(id).op == Op::attention;
+    const Op op = graph.node(id).op;
+    const bool recomputes = op == Op::attention || op == Op::linear_cross_entropy;
     switch (context.options.fuse) {
       case FuseLevel::off: return true;
-      case FuseLevel::pointwise: return is_attention;
-      case FuseLevel::full: return is_attention && why_no_kernel(graph, id, layouts_of(layouts)).has_value();
+      case FuseLevel::pointwise: return recomputes;
+      case FuseLevel::full: return recomputes && why_no_kernel(graph, id, layouts_of(layouts)).has_value();
     }
     return false;
   });

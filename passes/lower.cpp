@@ -19,7 +19,8 @@ bool run(Graph& graph, PassContext& context) {
   const bool regions = context.options.fuse == FuseLevel::full;
   return expand_composites(graph, [&](NodeId id, const Layouts& layouts) {
     const Op op = graph.node(id).op;
-    const bool is_region = op != Op::attention && op != Op::attention_backward;
+    const bool is_region = op != Op::attention && op != Op::attention_backward && op != Op::linear_cross_entropy &&
+                           op != Op::linear_cross_entropy_backward;
     return (regions && is_region) || why_no_kernel(graph, id, layouts_of(layouts)).has_value();
   });
 }

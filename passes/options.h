@@ -54,6 +54,7 @@ struct TrainOptions {
   bool dropout = false;        // off: dropout is the identity
   bool keep_outputs = false;   // the model's outputs stay outputs of the step; else only the loss needs them
   FuseLevel fuse = FuseLevel::pointwise;
+  bool fuse_loss = true;  // level full: a cross-entropy takes in the linear layer before it
 };
 
 // "cross-entropy", "mse", "mean", "sum", "mean-square", "output". Throws UserError naming the choices.

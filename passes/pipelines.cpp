@@ -19,6 +19,7 @@ std::vector<const Pass*> default_pipeline() {
   add("loss");
   add("raise-aten");
   add("raise-composites");
+  add("fuse-loss");
   add("decompose");
   // From here on there is a backward. Each pass takes the gradients from the one before: sums over micro-steps are
   // averaged before the norm is taken, and the norm scales what the optimizer sees.

@@ -65,7 +65,12 @@ class Recomputer {
   };
 
   static size_t index(NodeId id) { return static_cast<size_t>(id.index); }
-  bool is_backward(NodeId id) const { return part_of_step(graph_.node(id).origin.phase) == StepPart::backward; }
+  // The gradients of a linear layer's loss come first in the backward, in one kernel with the loss where that can be:
+  // nothing is kept for them, and they go on reading what the loss reads.
+  bool is_backward(NodeId id) const {
+    const Node& node = graph_.node(id);
+    return part_of_step(node.origin.phase) == StepPart::backward && node.op != Op::linear_cross_entropy_backward;
+  }
   bool is_forward(ValueId value) const {
     const Node* producer = graph_.producer(value);
     return producer != nullptr && producer->op != Op::constant &&

@@ -212,6 +212,7 @@ void print_body(Text& text, const Kernel& kernel) {
     case KernelKind::top_k: return print_top_k(text, kernel);
     case KernelKind::scatter: return print_scatter(text, kernel);
     case KernelKind::attention: return print_attention(text, kernel);
+    case KernelKind::linear_cross_entropy: return print_linear_cross_entropy(text, kernel);
     case KernelKind::contraction:
     case KernelKind::convolution: break;
   }

@@ -14,6 +14,8 @@ Kernel describe_top_k(const Graph& graph, const Node& node, const LayoutOf& layo
 Kernel describe_scatter(const Graph& graph, const Node& node, const LayoutOf& layouts);
 // attention and attention_backward. Throws Untraceable for what their kernels do not carry.
 Kernel describe_attention(const Graph& graph, const Node& node, const LayoutOf& layouts);
+// is_linear_cross_entropy (linear_cross_entropy.h). Likewise; with its label.
+Kernel describe_linear_cross_entropy(const Graph& graph, const Node& node, const LayoutOf& layouts);
 
 // Empty where the library does not carry it: operands that are not row-major, more than three spatial dims.
 std::optional<ConvolutionWork> plan_convolution(const Graph& graph, const Node& node, const LayoutOf& layouts);

@@ -2,6 +2,7 @@
 
 #include "ir/builder.h"
 #include "ir/kernel/describe.h"
+#include "ir/kernel/linear_cross_entropy.h"
 #include "ir/kernel/loop_nest.h"
 #include "ir/kernel/matmul.h"
 #include "ir/op_def.h"
@@ -249,6 +250,7 @@ std::string_view kernel_kind_name(KernelKind kind) {
     case KernelKind::contraction: return "contraction";
     case KernelKind::convolution: return "convolution";
     case KernelKind::attention: return "attention";
+    case KernelKind::linear_cross_entropy: return "linear_cross_entropy";
   }
   return "";
 }
@@ -265,6 +267,7 @@ namespace {
 
 Kernel describe(const Graph& graph, NodeId id, const LayoutOf& layouts) {
   const Node& node = graph.node(id);
+  if (is_linear_cross_entropy(node)) return describe_linear_cross_entropy(graph, node, layouts);
   Kernel kernel;
   switch (node.op) {
     case Op::attention:

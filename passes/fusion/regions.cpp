@@ -1,6 +1,7 @@
 #include "passes/fusion/regions.h"
 
 #include "ir/op_def.h"
+#include "passes/fusion/losses.h"
 #include "passes/fusion/partition.h"
 #include "passes/fusion/region_costs.h"
 #include "passes/fusion/step_part.h"
@@ -53,6 +54,7 @@ class RegionFuser {
   }
 
   bool run() {
+    join_losses(graph_, partition_, verdicts_);
     join_producers();
     recompute_operands();
     join_sharing();

@@ -52,6 +52,7 @@ const Table& table() {
     reduction_samples(t.samples, t.refusals);
     contraction_samples(t.samples, t.refusals);
     attention_samples(t.samples, t.refusals);
+    loss_samples(t.samples, t.refusals);
     fused_samples(t.samples, t.refusals);
     return t;
   }();

@@ -56,6 +56,7 @@ void reduction_samples(std::vector<Sample>& samples,
                        std::vector<Refusal>& refusals);  // reduce_*, softmax, norms, cross-entropy
 void contraction_samples(std::vector<Sample>& samples, std::vector<Refusal>& refusals);  // contraction, conv*
 void attention_samples(std::vector<Sample>& samples, std::vector<Refusal>& refusals);    // attention*, rotary
+void loss_samples(std::vector<Sample>& samples, std::vector<Refusal>& refusals);         // linear_cross_entropy*
 void fused_samples(std::vector<Sample>& samples, std::vector<Refusal>& refusals);
 
 const std::vector<Sample>& all_samples();

@@ -50,11 +50,11 @@ std::vector<Setting> settings() {
   accumulated.optimizer = parse_optimizer("sgd:momentum=0.9");
   TrainOptions regions = gradients;
   regions.fuse = FuseLevel::full;
-  return {{"standard", standard},
-          {"gradients", gradients},
-          {"unfused", unfused},
-          {"accumulated", accumulated},
-          {"regions", regions}};
+  TrainOptions losses = accumulated;  // logits that are no output
+  losses.fuse = FuseLevel::full;
+  losses.keep_outputs = false;
+  return {{"standard", standard},       {"gradients", gradients}, {"unfused", unfused},
+          {"accumulated", accumulated}, {"regions", regions},     {"losses", losses}};
 }
 
 // A folder of its own for the constants of one test, gone with it.

@@ -96,6 +96,17 @@ class FusionReportTest(StepcTest):
                 self.assertLess(peaks[1], peaks[0])
                 self.assertLess(peaks[2], 1.01 * peaks[1])  # a note would say more
 
+    def test_the_loss_takes_in_the_head_unless_told_otherwise(self):
+        kinds = lambda report: [kernel["kind"] for kernel in report["kernels"]]
+        full = self.report("full")
+        self.assertEqual(kinds(full).count("linear_cross_entropy"), 1)
+        self.assertIn("one kernel: the logits are made once", [verdict["reason"] for verdict in full["fusion"]])
+        stored = json.loads(self.succeeds(*PLAN, "--dim", "batch=2", "--fuse", "full", "--fuse-loss", "off", "--json", "-"))
+        self.assertNotIn("linear_cross_entropy", kinds(stored))
+        self.assertIn("--fuse-loss off", [verdict["reason"] for verdict in stored["fusion"]])
+        self.assertEqual(stored["flops"]["forward"], full["flops"]["forward"])
+        self.refused(2, [((*PLAN, "--dim", "batch=2", "--fuse-loss", "maybe"), "expected on or off")])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -105,6 +105,7 @@ void restore(DriverOptions& options, const Json& from) {
   train.accumulate = from.at("accumulate").get<int64_t>();
   train.dropout = text(from, "dropout") == "on";
   train.fuse = parse_fuse_level(text(from, "fuse"));
+  train.fuse_loss = text(from, "fuse_loss") == "on";
   const Json& optimizer = from.at("optimizer");
   const auto number = [&](const char* key) { return optimizer.at(key).get<double>(); };
   train.optimizer = {parse_optimizer(text(optimizer, "name")).kind,

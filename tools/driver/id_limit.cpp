@@ -31,13 +31,16 @@ class LimitSearch {
 
  private:
   void note_limit(const Graph& graph, const Node& node, int32_t operand) {
-    if (operand != 1) return;
+    const bool is_linear_loss = node.op == Op::linear_cross_entropy || node.op == Op::linear_cross_entropy_backward;
+    if (operand != (is_linear_loss ? 2 : 1)) return;
     const Shape& data = graph.shape(node.inputs[0]);
     int64_t size = 0;
     if (node.op == Op::gather || node.op == Op::gather_elements)
       size = data[normalize_axis(node.attrs.integer("axis"), data.rank())];
     else if (node.op == Op::cross_entropy)
       size = data[data.rank() - 1];
+    else if (is_linear_loss)
+      size = graph.shape(node.inputs[1])[0];
     else
       return;
     if (!limit_ || size < *limit_) limit_ = size;

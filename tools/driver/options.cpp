@@ -135,8 +135,8 @@ void add_later_options(CLI::App& app) {
   add_parsed(
       app, "--remat", [](const std::string& text) { expect_only("--remat", text, "none", {text}); }, "none")
       ->group("");
-  not_available(app, {"--memory-budget", "--saved-budget", "--cost", "--ledger", "--fuse-attention", "--fuse-loss",
-                      "--fuse-edges", "--device-spec"});
+  not_available(app, {"--memory-budget", "--saved-budget", "--cost", "--ledger", "--fuse-attention", "--fuse-edges",
+                      "--device-spec"});
 }
 
 void add_loss_options(CLI::App& app, TrainOptions& train, const std::string& group) {
@@ -238,6 +238,11 @@ void add_step_options(CLI::App& app, DriverOptions& options) {
       app, "--fuse", [&](const std::string& text) { options.train.fuse = parse_fuse_level(text); },
       "off, pointwise (default) or full")
       ->type_name("LEVEL")
+      ->group(group);
+  add_parsed(
+      app, "--fuse-loss", [&](const std::string& text) { options.train.fuse_loss = parse_on_off("--fuse-loss", text); },
+      "off: the logits are stored, also with --fuse full (default on)")
+      ->type_name("on|off")
       ->group(group);
   add_parsed(
       app, "--target", [&](const std::string& text) { options.target = parse_target(text); },

@@ -84,6 +84,7 @@ Json options_json(const Report& report) {
           {"dropout", train.dropout ? "on" : "off"},
           {"precision", "fp32"},
           {"fuse", fuse_level_name(train.fuse)},
+          {"fuse_loss", train.fuse_loss ? "on" : "off"},
           {"remat", "none"},
           {"target", options.target == Target::cpu ? "cpu" : "interpreter"},
           {"threads", options.thread_count()},

@@ -1,0 +1,62 @@
+#include "passes/fusion/losses.h"
+
+#include "ir/op_def.h"
+#include "passes/fusion/step_part.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <string>
+
+namespace stepc {
+namespace {
+
+// The loss over the same operands, kNoNode if there is none.
+NodeId loss_of(const Graph& graph, const Node& backward) {
+  const auto same = [&](const Node& loss) {
+    const bool bias = backward.inputs.size() > 4;
+    return loss.op == Op::linear_cross_entropy && loss.inputs.size() == (bias ? 4U : 3U) &&
+           std::equal(loss.inputs.begin(), loss.inputs.begin() + 3, backward.inputs.begin()) &&
+           (!bias || loss.inputs[3] == backward.inputs[4]) && std::ranges::all_of(loss.attrs, [&](const auto& attr) {
+             return *backward.attrs.find(attr.first) == attr.second;
+           });
+  };
+  for (const Use& use : graph.value(backward.inputs[0]).uses)
+    if (same(graph.node(use.node))) return use.node;
+  return kNoNode;
+}
+
+std::string why_not(const Graph& graph, Partition& partition, NodeId loss, NodeId backward) {
+  constexpr const char* kCycle = "the gradient of the loss depends on the loss";
+  for (const Use& use : graph.value(graph.node(loss).outputs[0]).uses) {
+    if (use.node == backward) return kCycle;
+    if (part_of_step(graph.node(use.node).origin.phase) == StepPart::forward) return "the forward reads the loss";
+  }
+  switch (partition.merge(partition.clusters().of(loss), partition.clusters().of(backward))) {
+    case Clusters::Merge::cycle: return kCycle;
+    case Clusters::Merge::too_far: return "too far apart";
+    case Clusters::Merge::done: break;
+  }
+  return {};
+}
+
+std::string text_of(const Graph& graph, NodeId id) {
+  const ValueId value = graph.node(id).outputs[0];
+  const std::string& name = graph.value(value).name;
+  return fmt::format("{} %{}", op_name(graph.node(id).op), name.empty() ? std::to_string(value.index) : name);
+}
+
+}  // namespace
+
+void join_losses(const Graph& graph, Partition& partition, std::vector<FusionVerdict>& verdicts) {
+  for (NodeId id = graph.first(); id.valid(); id = graph.next(id)) {
+    if (graph.node(id).op != Op::linear_cross_entropy_backward) continue;
+    const NodeId loss = loss_of(graph, graph.node(id));
+    if (!loss.valid()) continue;
+    const std::string reason = why_not(graph, partition, loss, id);
+    verdicts.push_back({text_of(graph, loss), text_of(graph, id), reason.empty(),
+                        reason.empty() ? "one kernel: the logits are made once" : reason});
+  }
+}
+
+}  // namespace stepc
