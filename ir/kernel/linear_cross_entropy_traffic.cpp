@@ -14,8 +14,9 @@ constexpr int64_t kLine = 16;  // floats
 constexpr int64_t kLeastRows = 128, kMostRows = 256;
 constexpr int64_t kClassTile = 96;
 constexpr int64_t kDepthStep = 256;
-// Groups of classes by blocks of the depth: tasks that sum into a dx of their own, so that threads need not meet.
-constexpr int64_t kTasks = 32;
+// Groups of classes by blocks of the depth: tasks that sum into a dx of their own, so that threads need not meet. As
+// many as take a quarter of what a chunk's logits take.
+constexpr int64_t kLeastTasks = 8, kMostTasks = 32;
 // What one core can be trusted to find again in its share of the last-level cache.
 constexpr int64_t kCachedBytes = int64_t{2} << 20;
 
@@ -33,7 +34,8 @@ void schedule_linear_cross_entropy(LinearCrossEntropyWork& work) {
   work.chunks = divided(rows, work.chunk_rows);
   work.depth_step = lines(divided(work.depth, divided(work.depth, kDepthStep)));
   work.class_tile = std::min(kClassTile, lines(work.classes));
-  work.group_tiles = divided(work.tiles(), divided(kTasks, work.blocks()));
+  const int64_t tasks = std::clamp(work.classes / (4 * work.depth_step), kLeastTasks, kMostTasks);
+  work.group_tiles = divided(work.tiles(), divided(tasks, work.blocks()));
 
   int64_t end = 0;
   const auto take = [&](int64_t& at, int64_t count, int64_t floats) {
