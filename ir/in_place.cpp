@@ -38,6 +38,18 @@ bool is_row_composite(Op op) {
 
 bool is_scatter(Op op) { return op == Op::scatter_add || op == Op::scatter_elements || op == Op::scatter_nd; }
 
+bool is_contraction(const Graph& body) {
+  for (NodeId id = body.first(); id.valid(); id = body.next(id))
+    if (body.node(id).op == Op::contraction) return true;
+  return false;
+}
+
+// The input of a contraction's body is added to its result, and that is all.
+bool is_addend(const Graph& body, ValueId input) {
+  const std::vector<Use>& uses = body.value(input).uses;
+  return uses.size() == 1 && body.node(uses[0].node).op == Op::add;
+}
+
 }  // namespace
 
 bool may_overwrite(const Graph& graph, const Node& node, size_t output, size_t operand) {
@@ -45,7 +57,9 @@ bool may_overwrite(const Graph& graph, const Node& node, size_t output, size_t o
   if (!node.inputs[operand].valid() || graph.type(node.inputs[operand]) != result) return false;
   if (op_def(node.op).kind == OpKind::pointwise) return true;
   if (is_row_composite(node.op) || is_scatter(node.op)) return output == 0 && operand == 0;
-  if (node.op != Op::fused || !keeps_coordinates(*node.body)) return false;
+  if (node.op != Op::fused) return false;
+  if (is_contraction(*node.body)) return is_addend(*node.body, node.body->inputs()[operand].value);
+  if (!keeps_coordinates(*node.body)) return false;
   return read_elementwise(*node.body, node.body->inputs()[operand].value, result.shape);
 }
 

@@ -191,17 +191,24 @@ struct ScatterWork {
   int64_t component_stride = 0;  // from one component of an index tuple to the next
 };
 
-// C = A·B for every point of `batch`, summed over `sums`; strides in elements. One of each operand's two strides is 1
-// (or its extent is). Executed by the library.
+// C = A·B + Σ addends for every point of `batch`, summed over `sums`; strides in elements. One of each matrix's two
+// strides is 1 (or its extent is). Executed by the library. Buffers: A, B, the addends, C. An addend may lie where C
+// does, element by element.
 struct MatmulWork {
   struct Batch {
     int64_t extent = 1, a = 0, b = 0, c = 0;
     bool operator==(const Batch&) const = default;
   };
+  struct Addend {
+    int64_t m = 0, n = 0;  // strides; 0 where it is broadcast
+    Dims batch;            // one per axis of MatmulWork::batch
+    bool operator==(const Addend&) const = default;
+  };
   int64_t m = 1, n = 1, k = 1;
   int64_t a_m = 0, a_k = 0, b_k = 0, b_n = 0, c_m = 0, c_n = 0;
   std::vector<Batch> batch;
   std::vector<Batch> sums;  // c is 0
+  std::vector<Addend> addends;
   bool operator==(const MatmulWork&) const = default;
 };
 

@@ -5,8 +5,8 @@
 // Level `off` expands them all: the backward is then that of the primitives, as an eager framework would have it. Level
 // `pointwise` expands attention and linear cross-entropy alone, whose own derivatives would recompute scores and
 // logits; the other composites have better derivatives than their parts, and what of them has no kernel is expanded
-// after autodiff (pass lower). What a decomposition makes may be composite again (attention makes softmax), so it is
-// visited too.
+// after autodiff (pass lower). Level `full` keeps attention where a kernel carries it, unless --fuse-attention off. What
+// a decomposition makes may be composite again (attention makes softmax), so it is visited too.
 
 #include "ir/kernel.h"
 #include "passes/composites.h"
@@ -22,7 +22,9 @@ bool run(Graph& graph, PassContext& context) {
     switch (context.options.fuse) {
       case FuseLevel::off: return true;
       case FuseLevel::pointwise: return recomputes;
-      case FuseLevel::full: return recomputes && why_no_kernel(graph, id, layouts_of(layouts)).has_value();
+      case FuseLevel::full:
+        return (op == Op::attention && !context.options.fuse_attention) ||
+               (recomputes && why_no_kernel(graph, id, layouts_of(layouts)).has_value());
     }
     return false;
   });

@@ -107,10 +107,13 @@ class PointwiseFuser {
 };
 
 bool fuse(Graph& graph, PassContext& context) {
+  if (!context.options.fuse_edges.empty() && context.options.fuse != FuseLevel::full)
+    user_error("{}: single edges are forced and forbidden at fusion level full only",
+               context.options.fuse_edges[0].where);
   switch (context.options.fuse) {
     case FuseLevel::off: return false;
     case FuseLevel::pointwise: return PointwiseFuser(graph).run();
-    case FuseLevel::full: return fuse_regions(graph, context.device, context.fusion);
+    case FuseLevel::full: return fuse_regions(graph, context.device, context.options.fuse_edges, context.fusion);
   }
   return false;
 }

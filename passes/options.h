@@ -1,9 +1,12 @@
 #pragma once
 
+#include "passes/fusion/override.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace stepc {
 
@@ -55,6 +58,8 @@ struct TrainOptions {
   bool keep_outputs = false;   // the model's outputs stay outputs of the step; else only the loss needs them
   FuseLevel fuse = FuseLevel::pointwise;
   bool fuse_loss = true;  // level full: a cross-entropy takes in the linear layer before it
+  bool fuse_attention = true;                // level full: attention is one kernel; else it is its parts
+  std::vector<FusionOverride> fuse_edges{};  // level full: edges to join or to keep apart
 };
 
 // "cross-entropy", "mse", "mean", "sum", "mean-square", "output". Throws UserError naming the choices.

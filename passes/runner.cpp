@@ -81,6 +81,7 @@ class ContractChecker {
 void measure(const Graph& graph, const PassContext& context, PassRow& row) {
   row.nodes = static_cast<int64_t>(graph.node_count());
   const Layouts layouts(graph);
+  double predicted = 0;
   for (NodeId id = graph.first(); id.valid(); id = graph.next(id)) {
     const Node& node = graph.node(id);
     if (node.op == Op::constant || layouts.is_alias(node)) continue;
@@ -88,7 +89,9 @@ void measure(const Graph& graph, const PassContext& context, PassRow& row) {
     ++row.kernels;
     row.flops += cost.flops;
     row.traffic_bytes += cost.read_bytes + cost.write_bytes;
+    predicted += predicted_us(graph, node, context.device);
   }
+  row.predicted_step_us = predicted;
   if (facts_of(graph)[static_cast<size_t>(Fact::has_backward)]) {
     const SavedListing listing = saved_tensors(graph, layouts);
     row.saved_tensors = static_cast<int64_t>(listing.saved.size());

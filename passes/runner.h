@@ -21,7 +21,7 @@ struct PassRow {
   std::optional<int64_t> saved_tensors;
   std::optional<int64_t> saved_bytes;  // new bytes, compiled accounting
   std::optional<int64_t> planned_peak_bytes;
-  std::optional<double> predicted_step_us;
+  std::optional<double> predicted_step_us;  // of the nodes as they are, each a launch, on PassContext::device
   std::vector<std::string> notes;
 };
 

@@ -1,12 +1,18 @@
 #include "runtime/calibrate.h"
 
+#include "codegen/cpu/program.h"
+#include "ir/builder.h"
+#include "runtime/cpu/kernel_library.h"
 #include "runtime/cpu/matmul.h"
 #include "runtime/cpu/thread_pool.h"
 #include "runtime/memory.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <span>
 
 namespace stepc {
 namespace {
@@ -38,8 +44,10 @@ double matmul_flops_per_second(ThreadPool& pool) {
                              .c_m = kSize,
                              .c_n = 1,
                              .batch = {},
-                             .sums = {}});
-  const double seconds = fastest(4, [&] { launch.run(pool, a, a + kSize * kSize, a + 2 * kSize * kSize); });
+                             .sums = {},
+                             .addends = {}});
+  void* const buffers[] = {a, a + kSize * kSize, a + 2 * kSize * kSize};
+  const double seconds = fastest(4, [&] { launch.run(pool, buffers); });
   return 2.0 * kSize * kSize * kSize / seconds;
 }
 
@@ -54,11 +62,51 @@ double copied_bytes_per_second(ThreadPool& pool) {
   return 2.0 * kBytes / seconds;
 }
 
+double map_flops_per_second(ThreadPool& pool) {
+  constexpr int64_t kElements = 1 << 15;
+  Graph graph;
+  Builder b(graph);
+  const ValueId x = graph.add_input({Dtype::f32, {kElements}}, InputRole::data, "x");
+  const NodeId node = b.make_node(Op::gelu, {x}, {});
+  const Layouts layouts(graph);
+  const Kernel kernel = describe_kernel(graph, node, layouts_of(layouts));
+  const cpu::KernelFunction function = cpu::print_function(kernel);
+  const KernelLibrary library(cpu::translation_units(std::span(&function, 1)), {});
+  const StepcKernel run = library.find(function.symbol);
+
+  MemoryRegion memory(2 * kElements * 4, false);
+  void* const buffers[] = {memory.data(), memory.data() + kElements * 4};
+  StepcIndexError error{};
+  const StepcKernelArgs args{buffers, nullptr, &ThreadPool::parallel_for, &pool, &error};
+  constexpr int kRuns = 64;
+  const double seconds = fastest(8, [&] {
+    for (int i = 0; i < kRuns; ++i) run(&args);
+  });
+  return kRuns * static_cast<double>(kernel.traffic.flops) / seconds;
+}
+
+double launch_us(ThreadPool& pool) {
+  constexpr int kRuns = 1000;
+  const double seconds = fastest(8, [&] {
+    for (int i = 0; i < kRuns; ++i) pool.run(pool.threads(), 1, [](int64_t, int64_t) {});
+  });
+  return seconds * 1e6 / kRuns;
+}
+
+// What the system says, 0 where it does not know.
+int64_t system_figure(int name) { return std::max<int64_t>(sysconf(name), 0); }
+
 }  // namespace
 
 Calibration calibrate(int threads) {
   ThreadPool pool(threads);
-  return {pool.threads(), matmul_flops_per_second(pool), copied_bytes_per_second(pool)};
+  return {pool.threads(),
+          matmul_flops_per_second(pool),
+          copied_bytes_per_second(pool),
+          map_flops_per_second(pool),
+          launch_us(pool),
+          system_figure(_SC_LEVEL3_CACHE_SIZE),
+          system_figure(_SC_PHYS_PAGES) * system_figure(_SC_PAGE_SIZE)};
 }
 
 }  // namespace stepc

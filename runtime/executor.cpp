@@ -27,8 +27,7 @@ struct Executor::Bound {
       const StepcKernelArgs args{buffers.data(), scratch, &ThreadPool::parallel_for, &pool, &error};
       function(&args);
     } else if (matmul) {
-      matmul->run(pool, static_cast<const float*>(buffers[0]), static_cast<const float*>(buffers[1]),
-                  static_cast<float*>(buffers[2]));
+      matmul->run(pool, buffers);
     } else {
       const void* bias = buffers.size() > 3 ? buffers[2] : nullptr;
       convolution->run(buffers[0], buffers[1], bias, buffers.back(), scratch);

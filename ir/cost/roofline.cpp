@@ -1,15 +1,65 @@
 #include "ir/cost/roofline.h"
 
+#include "ir/kernel/attention.h"
+#include "ir/op_def.h"
+
 #include <algorithm>
 
 namespace stepc {
+namespace {
 
-DeviceSpec cpu_device() { return {"cpu", 19e3, 60e3, 5}; }
+Prediction roofline(const KernelTraffic& traffic, double flops_per_us, const DeviceSpec& device) {
+  const double memory_us = static_cast<double>(traffic.read_bytes + traffic.write_bytes) / device.bytes_per_us;
+  const double compute_us = static_cast<double>(traffic.flops) / flops_per_us;
+  const double busy_us = std::max(memory_us, compute_us);
+  const Bound busy = compute_us > memory_us ? Bound::compute : Bound::memory;
+  return {device.launch_us + busy_us, device.launch_us > busy_us ? Bound::launch : busy};
+}
+
+// FLOP/µs of a library's products; generated kernels' where it has none of the dtype.
+double library_flops_per_us(const DeviceSpec& device, Dtype dtype) {
+  const double reached = contraction_peak(device, dtype) * device.contraction_fraction;
+  return reached > 0 ? reached : device.flops_per_us;
+}
+
+bool contracts(const Node& node) {
+  if (node.op != Op::fused) return op_def(node.op).kind == OpKind::contraction;
+  for (NodeId id = node.body->first(); id.valid(); id = node.body->next(id))
+    if (contracts(node.body->node(id))) return true;
+  return false;
+}
+
+}  // namespace
+
+std::string_view bound_name(Bound bound) {
+  switch (bound) {
+    case Bound::compute: return "compute";
+    case Bound::memory: return "memory";
+    case Bound::launch: return "launch";
+  }
+  return "";
+}
 
 double predicted_us(const KernelTraffic& traffic, const DeviceSpec& device) {
-  const auto bytes = static_cast<double>(traffic.read_bytes + traffic.write_bytes);
-  return device.launch_us +
-         std::max(bytes / device.bytes_per_us, static_cast<double>(traffic.flops) / device.flops_per_us);
+  return roofline(traffic, device.flops_per_us, device).us;
+}
+
+double predicted_us(const Graph& graph, const Node& node, const DeviceSpec& device) {
+  const Cost cost = node_cost(graph, node);
+  const double flops_per_us =
+      contracts(node) ? library_flops_per_us(device, graph.dtype(node.inputs[0])) : device.flops_per_us;
+  return roofline({cost.read_bytes, cost.write_bytes, 0, cost.flops}, flops_per_us, device).us;
+}
+
+KernelTraffic traffic_on(const Graph& graph, const Kernel& kernel, const DeviceSpec& device) {
+  const auto* attention = std::get_if<AttentionWork>(&kernel.work);
+  return attention ? attention_traffic(graph, kernel.buffers, *attention, device.reuse_bytes) : kernel.traffic;
+}
+
+Prediction predict(const Graph& graph, const Kernel& kernel, const DeviceSpec& device) {
+  const double flops_per_us =
+      kernel.is_library() ? library_flops_per_us(device, kernel.buffers[0].dtype) : device.flops_per_us;
+  return roofline(traffic_on(graph, kernel, device), flops_per_us, device);
 }
 
 }  // namespace stepc

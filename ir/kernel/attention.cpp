@@ -14,6 +14,8 @@ namespace {
 
 // What a task may have on its stack.
 constexpr int64_t kTileBytes = int64_t{1} << 19;
+// What one core can be trusted to find again in its share of the last-level cache.
+constexpr int64_t kReuseBytes = int64_t{2} << 20;
 // Fewer tasks than this would leave processors idle: then the backward takes two phases.
 constexpr int64_t kEnoughTasks = 8;
 
@@ -49,14 +51,6 @@ Dims mask_strides(const Shape& shape, const Dims& strides) {
   return result;
 }
 
-// An axis of stride 0 repeats.
-int64_t distinct_bytes(const Type& type, const Dims& strides) {
-  int64_t bytes = dtype_bytes(type.dtype);
-  for (size_t i = 0; i < strides.size(); ++i)
-    if (strides[i] != 0 || type.shape[i] == 0) bytes = checked_mul(bytes, type.shape[i]);
-  return bytes;
-}
-
 AttentionMask mask_kind(const Graph& graph, ValueId mask) {
   if (!mask.valid()) return AttentionMask::none;
   const Dtype dtype = graph.dtype(mask);
@@ -88,19 +82,17 @@ Kernel describe_attention(const Graph& graph, const Node& node, const LayoutOf& 
 
   Kernel kernel;
   kernel.kind = KernelKind::attention;
-  std::vector<int64_t> bytes;
   const auto add = [&](ValueId value, bool written) {
     const bool is_mask = !written && kernel.buffers.size() == mask;
     const Dims& strides = layouts(value).strides;
     work.strides.push_back(is_mask ? mask_strides(graph.shape(value), strides) : strides);
     kernel.buffers.push_back({value, graph.dtype(value), written});
-    bytes.push_back(distinct_bytes(graph.type(value), strides));
   };
   for (const ValueId input : node.inputs)
     if (input.valid()) add(input, false);
   for (const ValueId output : node.outputs) add(output, true);
   if (work.backward) kernel.scratch_bytes = checked_mul(a.batch * a.heads, a.queries) * 4;  // Σ_d do·o per query
-  kernel.traffic = attention_traffic(kernel.buffers, bytes, work);
+  kernel.traffic = attention_traffic(graph, kernel.buffers, work, kReuseBytes);
   kernel.work = std::move(work);
   return kernel;
 }

@@ -14,8 +14,8 @@ struct TileWalk {
 };
 TileWalk walk_tiles(const AttentionWork& work);
 
-// `distinct_bytes` of each buffer.
-KernelTraffic attention_traffic(const std::vector<KernelBuffer>& buffers, const std::vector<int64_t>& distinct_bytes,
-                                const AttentionWork& work);
+// Where a task finds `reuse_bytes` again in its cache.
+KernelTraffic attention_traffic(const Graph& graph, const std::vector<KernelBuffer>& buffers, const AttentionWork& work,
+                                int64_t reuse_bytes);
 
 }  // namespace stepc

@@ -6,8 +6,13 @@
 namespace stepc {
 namespace {
 
-// What one core can be trusted to find again in its share of the last-level cache.
-constexpr int64_t kCachedBytes = int64_t{2} << 20;
+// An axis of stride 0 repeats.
+int64_t distinct_bytes(Dtype dtype, const Shape& shape, const Dims& strides) {
+  int64_t bytes = dtype_bytes(dtype);
+  for (size_t i = 0; i < strides.size(); ++i)
+    if (strides[i] != 0 || shape[i] == 0) bytes = checked_mul(bytes, shape[i]);
+  return bytes;
+}
 
 // The bytes of a kernel's buffers by the rows that they have.
 struct Bytes {
@@ -16,8 +21,7 @@ struct Bytes {
   int64_t mask = 0;
 };
 
-Bytes bytes_by_rows(const std::vector<KernelBuffer>& buffers, const std::vector<int64_t>& distinct_bytes,
-                    const AttentionWork& work) {
+Bytes bytes_by_rows(const Graph& graph, const std::vector<KernelBuffer>& buffers, const AttentionWork& work) {
   Bytes bytes;
   for (size_t i = 0; i < buffers.size(); ++i) {
     const bool is_mask = work.mask != AttentionMask::none && i == work.mask_buffer();
@@ -26,15 +30,16 @@ Bytes bytes_by_rows(const std::vector<KernelBuffer>& buffers, const std::vector<
     int64_t& sum = is_mask   ? bytes.mask
                    : of_keys ? (written ? bytes.keys_written : bytes.keys_read)
                              : (written ? bytes.queries_written : bytes.queries_read);
-    sum = checked_add(sum, distinct_bytes[i]);
+    const Shape& shape = is_mask ? work.attention.scores_shape() : graph.shape(buffers[i].value);
+    sum = checked_add(sum, distinct_bytes(buffers[i].dtype, shape, work.strides[i]));
   }
   return bytes;
 }
 
 // `bytes` are those of all heads. A task that walks over `rows` rows of a head, counted as often as they come, reads
 // the head's `distinct` ones once if they stay in cache.
-int64_t with_repeats(int64_t bytes, int64_t heads, int64_t rows, int64_t distinct) {
-  if (bytes == 0 || bytes / heads <= kCachedBytes) return bytes;
+int64_t with_repeats(int64_t bytes, int64_t heads, int64_t rows, int64_t distinct, int64_t reuse_bytes) {
+  if (bytes == 0 || bytes / heads <= reuse_bytes) return bytes;
   return checked_mul(bytes / distinct, std::max(rows, distinct));
 }
 
@@ -57,10 +62,13 @@ TileWalk walk_tiles(const AttentionWork& work) {
   return walk;
 }
 
-KernelTraffic attention_traffic(const std::vector<KernelBuffer>& buffers, const std::vector<int64_t>& distinct_bytes,
-                                const AttentionWork& work) {
+KernelTraffic attention_traffic(const Graph& graph, const std::vector<KernelBuffer>& buffers, const AttentionWork& work,
+                                int64_t reuse_bytes) {
   const Attention& a = work.attention;
-  const Bytes bytes = bytes_by_rows(buffers, distinct_bytes, work);
+  const Bytes bytes = bytes_by_rows(graph, buffers, work);
+  const auto with_repeats = [&](int64_t all, int64_t of_heads, int64_t rows, int64_t distinct) {
+    return stepc::with_repeats(all, of_heads, rows, distinct, reuse_bytes);
+  };
   const TileWalk walk = walk_tiles(work);
   const int64_t heads = checked_mul(a.batch, a.heads), key_heads = checked_mul(a.batch, a.key_heads);
   const int64_t keys_again = with_repeats(bytes.keys_read, key_heads, checked_mul(walk.key_rows, a.group()), a.keys);

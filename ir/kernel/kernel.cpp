@@ -123,7 +123,11 @@ std::vector<ValueId> results_of(const Graph& body) {
 Space body_space(const Graph& body) { return joint_space(body, body.order(), results_of(body)); }
 
 Space space_of(const Graph& graph, const Node& node) {
-  if (node.op == Op::fused) return body_space(*node.body);
+  if (node.op == Op::fused) {
+    for (NodeId id = node.body->first(); id.valid(); id = node.body->next(id))
+      if (node.body->node(id).op == Op::contraction) return contraction_space(*node.body, node.body->node(id));
+    return body_space(*node.body);
+  }
   if (reduces_axes(node.op)) return reduction_space(graph, node);
   if (op_def(node.op).kind == OpKind::contraction) return contraction_space(graph, node);
   return plain(graph.shape(node.outputs[0]));
@@ -208,32 +212,36 @@ Kernel describe_as_nest(const Graph& graph, NodeId id, const LayoutOf& layouts) 
   return kernel;
 }
 
-bool all_f32(const Graph& graph, const Node& node) {
-  return std::all_of(node.inputs.begin(), node.inputs.end(),
-                     [&](ValueId id) { return !id.valid() || graph.dtype(id) == Dtype::f32; });
-}
-
-std::optional<Kernel> describe_library(const Graph& graph, const Node& node, const LayoutOf& layouts) {
-  if (!all_f32(graph, node)) return std::nullopt;
+Kernel library_kernel(const Graph& graph, const Node& node, KernelKind kind, KernelWork work,
+                      const std::vector<ValueId>& operands) {
   Kernel kernel;
-  if (node.op == Op::contraction) {
-    if (node.attrs.dtype("accumulate") != Dtype::f32) return std::nullopt;
-    std::optional<MatmulWork> work = plan_matmul(graph, node, layouts);
-    if (!work) return std::nullopt;
-    kernel.kind = KernelKind::contraction;
-    kernel.work = std::move(*work);
-  } else {
-    const std::optional<ConvolutionWork> work = plan_convolution(graph, node, layouts);
-    if (!work) return std::nullopt;
-    kernel.kind = KernelKind::convolution;
-    kernel.work = *work;
-  }
-  for (const ValueId input : node.inputs)
-    if (input.valid()) kernel.buffers.push_back({input, graph.dtype(input), false});
+  kernel.kind = kind;
+  kernel.work = std::move(work);
+  for (const ValueId operand : operands)
+    if (operand.valid()) kernel.buffers.push_back({operand, graph.dtype(operand), false});
   kernel.buffers.push_back({node.outputs[0], graph.dtype(node.outputs[0]), true});
   const Cost cost = node_cost(graph, node);
   kernel.traffic = {cost.read_bytes, cost.write_bytes, cost.read_bytes + cost.write_bytes, cost.flops};
   return kernel;
+}
+
+// The kernel of a contraction, alone or with what is added to it, or of a convolution, where a library carries it.
+std::optional<Kernel> describe_library(const Graph& graph, NodeId id, const LayoutOf& layouts) {
+  const Node& node = graph.node(id);
+  if (const std::optional<Product> product = product_of(graph, id)) {
+    std::optional<MatmulWork> work = plan_matmul(graph, *product, layouts);
+    if (!work) return std::nullopt;
+    std::vector<ValueId> operands{product->a, product->b};
+    operands.insert(operands.end(), product->addends.begin(), product->addends.end());
+    return library_kernel(graph, node, KernelKind::contraction, std::move(*work), operands);
+  }
+  const bool is_convolution = op_def(node.op).kind == OpKind::contraction && node.op != Op::contraction;
+  const bool all_f32 =
+      std::ranges::all_of(node.inputs, [&](ValueId v) { return !v.valid() || graph.dtype(v) == Dtype::f32; });
+  if (!is_convolution || !all_f32) return std::nullopt;
+  const std::optional<ConvolutionWork> work = plan_convolution(graph, node, layouts);
+  if (!work) return std::nullopt;
+  return library_kernel(graph, node, KernelKind::convolution, *work, node.inputs);
 }
 
 }  // namespace
@@ -278,8 +286,7 @@ Kernel describe(const Graph& graph, NodeId id, const LayoutOf& layouts) {
     case Op::scatter_elements:
     case Op::scatter_nd: kernel = describe_scatter(graph, node, layouts); break;
     default: {
-      std::optional<Kernel> library;
-      if (op_def(node.op).kind == OpKind::contraction) library = describe_library(graph, node, layouts);
+      std::optional<Kernel> library = describe_library(graph, id, layouts);
       kernel = library ? std::move(*library) : describe_as_nest(graph, id, layouts);
     }
   }

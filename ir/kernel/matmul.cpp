@@ -9,32 +9,64 @@
 namespace stepc {
 namespace {
 
-using Axis = MatmulWork::Batch;  // one label, or several merged: extent and its stride in a, b, c
+// One label, or several merged: its extent, its stride in a, b and c, and in each addend.
+struct Axis {
+  MatmulWork::Batch of;
+  Dims addends;
 
-int64_t stride_of(const Layout& layout, int axis) { return axis < 0 ? 0 : layout.strides[static_cast<size_t>(axis)]; }
+  bool continues(const Axis& inner) const {
+    const int64_t extent = inner.of.extent;
+    bool merges = of.a == inner.of.a * extent && of.b == inner.of.b * extent && of.c == inner.of.c * extent;
+    for (size_t i = 0; i < addends.size(); ++i) merges = merges && addends[i] == inner.addends[i] * extent;
+    return merges;
+  }
+};
 
-// The labels of one role, outermost first in c (k: in a), merged where all three strides agree.
-std::vector<Axis> merged_axes(const Einsum& einsum, LabelRole role, const Layout& a, const Layout& b, const Layout& c) {
+// Strides of the operands over the axes of their own, those of addends over the axes of the result.
+struct Strides {
+  Dims a, b, c;
+  std::vector<Dims> addends;
+
+  static int64_t at(const Dims& strides, int axis) { return axis < 0 ? 0 : strides[static_cast<size_t>(axis)]; }
+  Axis axis(const EinsumLabel& label) const {
+    Axis axis{{label.size, at(a, label.a_axis), at(b, label.b_axis), at(c, label.result_axis)}, {}};
+    for (const Dims& addend : addends) axis.addends.push_back(at(addend, label.result_axis));
+    return axis;
+  }
+};
+
+Dims broadcast_strides(const Dims& strides, const Shape& from, const Shape& to) {
+  Dims result(to.rank(), 0);
+  for (size_t i = 0; i < from.rank(); ++i)
+    if (from[i] != 1) result[to.rank() - from.rank() + i] = strides[i];
+  return result;
+}
+
+Strides strides_of(const Graph& graph, const Product& product, const LayoutOf& layouts) {
+  Strides strides{layouts(product.a).strides, layouts(product.b).strides, layouts(product.result).strides, {}};
+  for (const ValueId addend : product.addends)
+    strides.addends.push_back(
+        broadcast_strides(layouts(addend).strides, graph.shape(addend), graph.shape(product.result)));
+  return strides;
+}
+
+// The labels of one role, outermost first in c (k: in a), merged where all strides agree.
+std::vector<Axis> merged_axes(const Einsum& einsum, LabelRole role, const Strides& strides) {
   std::vector<Axis> axes;
   for (const EinsumLabel& label : einsum.with_role(role))
-    if (label.size != 1)
-      axes.push_back(
-          {label.size, stride_of(a, label.a_axis), stride_of(b, label.b_axis), stride_of(c, label.result_axis)});
+    if (label.size != 1) axes.push_back(strides.axis(label));
   std::stable_sort(axes.begin(), axes.end(), [&](const Axis& x, const Axis& y) {
-    return role == LabelRole::k ? std::abs(x.a) > std::abs(y.a) : x.c > y.c;
+    return role == LabelRole::k ? std::abs(x.of.a) > std::abs(y.of.a) : x.of.c > y.of.c;
   });
   std::vector<Axis> merged;
-  for (const Axis& axis : axes) {
-    if (!merged.empty()) {
-      Axis& outer = merged.back();
-      if (outer.a == axis.a * axis.extent && outer.b == axis.b * axis.extent && outer.c == axis.c * axis.extent) {
-        outer = {outer.extent * axis.extent, axis.a, axis.b, axis.c};
-        continue;
-      }
+  for (Axis& axis : axes) {
+    if (!merged.empty() && merged.back().continues(axis)) {
+      axis.of.extent *= merged.back().of.extent;
+      merged.pop_back();
     }
-    merged.push_back(axis);
+    merged.push_back(std::move(axis));
   }
-  if (merged.empty()) merged.push_back({1, 0, 0, 0});
+  if (merged.empty()) merged.push_back({{1, 0, 0, 0}, Dims(strides.addends.size(), 0)});
   return merged;
 }
 
@@ -50,53 +82,102 @@ struct Choice {
 };
 
 bool fits(const Axis& m, const Axis& n, const Axis& k) {
-  return is_matrix(m.extent, m.a, k.extent, k.a) && is_matrix(k.extent, k.b, n.extent, n.b) &&
-         is_matrix(m.extent, m.c, n.extent, n.c);
+  return is_matrix(m.of.extent, m.of.a, k.of.extent, k.of.a) && is_matrix(k.of.extent, k.of.b, n.of.extent, n.of.b) &&
+         is_matrix(m.of.extent, m.of.c, n.of.extent, n.of.c);
 }
 
-void append_others(std::vector<Axis>& to, const std::vector<Axis>& axes, size_t chosen) {
-  for (size_t i = 0; i < axes.size(); ++i)
-    if (i != chosen && axes[i].extent != 1) to.push_back(axes[i]);
+void append_batch(MatmulWork& work, const std::vector<Axis>& axes, size_t chosen) {
+  for (size_t i = 0; i < axes.size(); ++i) {
+    if (i == chosen || axes[i].of.extent == 1) continue;
+    work.batch.push_back(axes[i].of);
+    for (size_t k = 0; k < work.addends.size(); ++k) work.addends[k].batch.push_back(axes[i].addends[k]);
+  }
 }
+
+bool is_f32(const Graph& graph, ValueId value) { return graph.dtype(value) == Dtype::f32; }
 
 }  // namespace
 
-std::optional<MatmulWork> plan_matmul(const Graph& graph, const Node& node, const LayoutOf& layouts) {
-  const Einsum einsum =
-      bind_einsum(parse_einsum(node.attrs.text("spec")), graph.shape(node.inputs[0]), graph.shape(node.inputs[1]));
+std::optional<Product> product_of(const Graph& graph, std::span<const NodeId> nodes) {
+  const auto contraction = std::ranges::find_if(nodes, [&](NodeId id) { return graph.node(id).op == Op::contraction; });
+  if (contraction == nodes.end()) return std::nullopt;
+  const Node& node = graph.node(*contraction);
+  Product product{&node, node.inputs[0], node.inputs[1], {}, node.outputs[0]};
+  if (!is_f32(graph, product.a) || !is_f32(graph, product.b) || node.attrs.dtype("accumulate") != Dtype::f32)
+    return std::nullopt;
+  for (size_t additions = 1; additions < nodes.size(); ++additions) {
+    const std::vector<Use>& uses = graph.value(product.result).uses;
+    if (uses.size() != 1 || graph.is_output(product.result)) return std::nullopt;
+    const Node& add = graph.node(uses[0].node);
+    if (add.op != Op::add || std::ranges::count(nodes, uses[0].node) == 0) return std::nullopt;
+    const ValueId addend = add.inputs[add.inputs[0] == product.result ? 1 : 0];
+    const Shape& shape = graph.shape(product.result);
+    if (graph.shape(add.outputs[0]) != shape || !broadcasts_to(graph.shape(addend), shape) ||
+        std::ranges::count(nodes, graph.value(addend).producer) != 0)
+      return std::nullopt;
+    product.addends.push_back(addend);
+    product.result = add.outputs[0];
+  }
+  return product;
+}
+
+std::optional<Product> product_of(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  if (node.op != Op::fused) return product_of(graph, std::span(&id, 1));
+  const Graph& body = *node.body;
+  std::optional<Product> product = product_of(body, body.order());
+  if (!product || body.outputs().size() != 1 || body.outputs()[0].value != product->result) return std::nullopt;
+  const auto to_operand = [&](ValueId& value) {
+    for (size_t i = 0; i < node.inputs.size(); ++i)
+      if (body.inputs()[i].value == value) value = node.inputs[i];
+  };
+  to_operand(product->a);
+  to_operand(product->b);
+  for (ValueId& addend : product->addends) to_operand(addend);
+  product->result = node.outputs[0];
+  return product;
+}
+
+std::optional<MatmulWork> plan_matmul(const Graph& graph, const Product& product, const LayoutOf& layouts) {
+  const Einsum einsum = bind_einsum(parse_einsum(product.contraction->attrs.text("spec")), graph.shape(product.a),
+                                    graph.shape(product.b));
   if (einsum.size_of(LabelRole::sum_a) != 1 || einsum.size_of(LabelRole::sum_b) != 1 || einsum.volume() == 0)
     return std::nullopt;
-  const Layout &a = layouts(node.inputs[0]), &b = layouts(node.inputs[1]), &c = layouts(node.outputs[0]);
-  const std::vector<Axis> m = merged_axes(einsum, LabelRole::m, a, b, c);
-  const std::vector<Axis> n = merged_axes(einsum, LabelRole::n, a, b, c);
-  const std::vector<Axis> k = merged_axes(einsum, LabelRole::k, a, b, c);
+  const Strides strides = strides_of(graph, product, layouts);
+  const std::vector<Axis> m = merged_axes(einsum, LabelRole::m, strides);
+  const std::vector<Axis> n = merged_axes(einsum, LabelRole::n, strides);
+  const std::vector<Axis> k = merged_axes(einsum, LabelRole::k, strides);
   std::optional<Choice> best;
   int64_t best_volume = 0;
   for (size_t im = 0; im < m.size(); ++im)
     for (size_t in = 0; in < n.size(); ++in)
       for (size_t ik = 0; ik < k.size(); ++ik) {
-        const int64_t volume = m[im].extent * n[in].extent * k[ik].extent;
+        const int64_t volume = m[im].of.extent * n[in].of.extent * k[ik].of.extent;
         if (volume <= best_volume || !fits(m[im], n[in], k[ik])) continue;
         best = Choice{im, in, ik};
         best_volume = volume;
       }
   if (!best) return std::nullopt;
 
-  MatmulWork work{.m = m[best->m].extent,
-                  .n = n[best->n].extent,
-                  .k = k[best->k].extent,
-                  .a_m = m[best->m].a,
-                  .a_k = k[best->k].a,
-                  .b_k = k[best->k].b,
-                  .b_n = n[best->n].b,
-                  .c_m = m[best->m].c,
-                  .c_n = n[best->n].c,
+  const Axis &rows = m[best->m], &columns = n[best->n], &depth = k[best->k];
+  MatmulWork work{.m = rows.of.extent,
+                  .n = columns.of.extent,
+                  .k = depth.of.extent,
+                  .a_m = rows.of.a,
+                  .a_k = depth.of.a,
+                  .b_k = depth.of.b,
+                  .b_n = columns.of.b,
+                  .c_m = rows.of.c,
+                  .c_n = columns.of.c,
                   .batch = {},
-                  .sums = {}};
-  append_others(work.batch, merged_axes(einsum, LabelRole::batch, a, b, c), einsum.labels.size());
-  append_others(work.batch, m, best->m);
-  append_others(work.batch, n, best->n);
-  append_others(work.sums, k, best->k);
+                  .sums = {},
+                  .addends = {}};
+  for (size_t i = 0; i < product.addends.size(); ++i) work.addends.push_back({rows.addends[i], columns.addends[i], {}});
+  append_batch(work, merged_axes(einsum, LabelRole::batch, strides), einsum.labels.size());
+  append_batch(work, m, best->m);
+  append_batch(work, n, best->n);
+  for (size_t i = 0; i < k.size(); ++i)
+    if (i != best->k && k[i].of.extent != 1) work.sums.push_back(k[i].of);
   return work;
 }
 

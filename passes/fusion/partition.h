@@ -24,6 +24,7 @@ class Partition {
         copies_(static_cast<size_t>(graph.node_count())) {}
 
   Clusters& clusters() { return clusters_; }
+  const Clusters& clusters() const { return clusters_; }
   const Layouts& layouts() const { return layouts_; }
   const std::set<NodeId>& copies(int32_t cluster) const { return copies_[static_cast<size_t>(cluster)]; }
 

@@ -95,8 +95,7 @@ RegionCosts::Cost RegionCosts::describe(const Region& region) const {
   if (const auto* reason = std::get_if<std::string>(&described)) return {std::nullopt, *reason};
   const Kernel& kernel = std::get<Kernel>(described);
   if (kernel.buffers.size() > kMaxBuffers) return {std::nullopt, "a kernel of too many operands"};
-  if (std::optional<std::string> slow = why_slow(kernel)) return {std::nullopt, *slow};
-  return {predicted_us(kernel.traffic, device_), ""};
+  return {predicted_us(kernel.traffic, device_), why_slow(kernel).value_or("")};
 }
 
 std::string RegionCosts::structure(const Region& region) const {

@@ -14,8 +14,8 @@ namespace stepc {
 class RegionCosts {
  public:
   struct Cost {
-    std::optional<double> us;  // predicted; nothing where there is no kernel worth having
-    std::string why_not;
+    std::optional<double> us;  // predicted; nothing where no kernel can be emitted
+    std::string why_not;       // nor is one worth having, where `us` is there
   };
 
   RegionCosts(const Graph& graph, const Layouts& layouts, const DeviceSpec& device)

@@ -1,6 +1,8 @@
 #include "passes/fusion/regions.h"
 
 #include "ir/op_def.h"
+#include "ir/support/error.h"
+#include "passes/fusion/epilogue.h"
 #include "passes/fusion/losses.h"
 #include "passes/fusion/partition.h"
 #include "passes/fusion/region_costs.h"
@@ -9,6 +11,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 
@@ -44,51 +47,67 @@ bool is_cheap(const Node& node) {
 
 class RegionFuser {
  public:
-  RegionFuser(Graph& graph, const DeviceSpec& device, std::vector<FusionVerdict>& verdicts)
+  RegionFuser(Graph& graph, const DeviceSpec& device, std::span<const FusionOverride> overrides)
       : graph_(graph),
         device_(device),
-        verdicts_(verdicts),
         partition_(graph),
-        region_costs_(graph, partition_.layouts(), device) {
+        region_costs_(graph, partition_.layouts(), device),
+        edges_(graph, partition_, overrides) {
     for (const StatePair& state : graph.states()) states_.insert(partition_.layouts().block(state.input));
   }
 
   bool run() {
     join_losses(graph_, partition_, verdicts_);
+    join_forced();
     join_producers();
+    join_epilogues();
     recompute_operands();
     join_sharing();
     recompute_operands();
-    record_verdicts();
     return rewrite();
   }
 
+  std::vector<FusionVerdict> take_verdicts() { return std::move(verdicts_); }
+
  private:
-  using Edge = std::pair<NodeId, NodeId>;
+  // Whether a join must pay, or is wanted anyhow.
+  enum class Want : uint8_t { profit, forced };
 
   Clusters& clusters() { return partition_.clusters(); }
   const Node& node(NodeId id) const { return graph_.node(id); }
   StepPart part(int32_t cluster) { return part_of_step(node(clusters().members(cluster)[0]).origin.phase); }
   bool may_join(NodeId id) const { return id.valid() && stepc::may_join(node(id)); }
-  bool may_join(int32_t cluster) { return may_join(clusters().members(cluster)[0]); }
+  bool may_join(int32_t cluster) {
+    return std::ranges::all_of(clusters().members(cluster), [&](NodeId id) { return stepc::may_join(node(id)); });
+  }
+
+  // Of the kernel of a region, if there is one and it is wanted.
+  std::optional<double> cost(const Region& region, std::string& why_not, Want want = Want::profit) {
+    const RegionCosts::Cost& cost = region_costs_.of(region);
+    if (cost.us && (cost.why_not.empty() || want == Want::forced)) return cost.us;
+    why_not = cost.why_not;
+    return std::nullopt;
+  }
 
   // What the cluster costs as it is; a node that is no loop nest by itself cannot be joined.
   std::optional<double> cost_of(int32_t cluster) {
     const auto known = costs_.find(cluster);
     if (known != costs_.end()) return known->second;
-    return costs_[cluster] = region_costs_.of(partition_.region({cluster})).us;
+    std::string ignored;
+    return costs_[cluster] = cost(partition_.region({cluster}), ignored);
   }
 
-  bool try_join(int32_t producer, int32_t consumer, std::string& why_not) {
+  bool try_join(int32_t producer, int32_t consumer, std::string& why_not, Want want = Want::profit) {
+    if (edges_.forbid(partition_, {producer, consumer})) return why_not = "an edge between them is forbidden", false;
     if (part(producer) != part(consumer)) return why_not = "another part of the step", false;
     if (part(producer) == StepPart::update && !joins_in_update(producer, consumer))
       return why_not = "states are written in place", false;
     const std::optional<double> first = cost_of(producer), second = cost_of(consumer);
     if (!first || !second) return why_not = "no loop nest by itself", false;
     if (*first == 0 || *second == 0) return why_not = "nobody reads it", false;
-    const RegionCosts::Cost& joint = region_costs_.of(partition_.region({producer, consumer}));
-    if (!joint.us) return why_not = joint.why_not, false;
-    if (*joint.us > *first + *second) return why_not = "the joint kernel would take longer", false;
+    const std::optional<double> joint = cost(partition_.region({producer, consumer}), why_not, want);
+    if (!joint) return false;
+    if (want == Want::profit && *joint > *first + *second) return why_not = "the joint kernel would take longer", false;
     switch (partition_.merge(producer, consumer)) {
       case Clusters::Merge::cycle: return why_not = "a path through another kernel joins them too", false;
       case Clusters::Merge::too_far: return why_not = "too far apart", false;
@@ -96,7 +115,7 @@ class RegionFuser {
     }
     costs_.erase(producer);
     costs_.erase(consumer);
-    costs_[clusters().members(producer).empty() ? consumer : producer] = joint.us;
+    costs_[clusters().members(producer).empty() ? consumer : producer] = joint;
     return true;
   }
 
@@ -115,20 +134,56 @@ class RegionFuser {
            partition_.region({producer, consumer}).results.size() == 1;
   }
 
-  void join_producers() {
-    for (NodeId id = graph_.first(); id.valid(); id = graph_.next(id)) {
-      if (!may_join(id) || partition_.layouts().is_alias(node(id))) continue;
-      for (const ValueId operand : node(id).inputs) {
-        if (!operand.valid()) continue;
-        const NodeId producer = partition_.producer(operand);
-        if (!producer.valid()) continue;
-        std::string& why_not = reasons_[{producer, id}];
-        if (!may_join(producer))
-          why_not = "the producer is a kernel of its own kind";
-        else if (clusters().of(producer) != clusters().of(id))
-          try_join(clusters().of(producer), clusters().of(id), why_not);
-      }
+  bool together(const FusionEdge& edge) { return partition_.computes(clusters().of(edge.consumer), edge.producer); }
+
+  // Empty where both ends are nodes of regions.
+  std::string own_kind(const FusionEdge& edge) const {
+    const bool first = may_join(edge.producer), second = may_join(edge.consumer);
+    if (first && second) return {};
+    if (!first && !second) return "both are kernels of their own kinds";
+    return fmt::format("the {} is a kernel of its own kind", first ? "consumer" : "producer");
+  }
+
+  // Joins the two ends, or computes the producer again in the consumer; what cannot be is the user's to know.
+  void join_forced() {
+    for (FusionEdge& edge : edges_.all()) {
+      if (edge.rule != EdgeRule::forced || together(edge)) continue;
+      if (join_as_epilogue(edge)) continue;
+      if (const std::string reason = own_kind(edge); !reason.empty())
+        user_error("{}: {} cannot be fused: {}", edge.where, edges_.text(edge), reason);
+      const int32_t producer = clusters().of(edge.producer), consumer = clusters().of(edge.consumer);
+      if (!try_join(producer, consumer, edge.reason, Want::forced) &&
+          !(is_cheap(node(edge.producer)) && try_recompute(edge.producer, consumer, Want::forced)))
+        user_error("{}: {} cannot be fused: {}", edge.where, edges_.text(edge), edge.reason);
     }
+  }
+
+  void join_producers() {
+    for (FusionEdge& edge : edges_.all()) {
+      if (edge.rule == EdgeRule::forbidden || together(edge)) continue;
+      edge.reason = own_kind(edge);
+      if (edge.reason.empty()) try_join(clusters().of(edge.producer), clusters().of(edge.consumer), edge.reason);
+    }
+  }
+
+  // Additions that would be a kernel of their own go to the contraction before them.
+  void join_epilogues() {
+    for (FusionEdge& edge : edges_.all())
+      if (edge.rule == EdgeRule::none && !together(edge)) join_as_epilogue(edge);
+  }
+
+  bool join_as_epilogue(FusionEdge& edge) {
+    if (node(edge.producer).op != Op::contraction || node(edge.consumer).op != Op::add) return false;
+    const int32_t contraction = clusters().of(edge.producer), reader = clusters().of(edge.consumer);
+    if (edges_.forbid(partition_, {contraction, reader}))
+      return edge.reason = "an edge between them is forbidden", false;
+    if (std::optional<std::string> why_not = why_no_epilogue(graph_, partition_, edge.producer, reader)) {
+      edge.reason = std::move(*why_not);
+      return false;
+    }
+    costs_.erase(contraction);
+    costs_.erase(reader);
+    return true;
   }
 
   // Computes in each cluster what it can make from what it reads anyway, so that nobody needs to store it.
@@ -156,7 +211,7 @@ class RegionFuser {
   }
 
   // Pays where the cluster's own time does not grow by more than its share of what storing the value costs.
-  bool try_recompute(NodeId producer, int32_t cluster) {
+  bool try_recompute(NodeId producer, int32_t cluster, Want want = Want::profit) {
     if (part(clusters().of(producer)) != part(cluster)) return false;
     // The scalars of a step are read by every update.
     if (part(cluster) == StepPart::update && graph_.type(node(producer).outputs[0]).bytes() < kSharedBytes)
@@ -164,10 +219,12 @@ class RegionFuser {
     const std::optional<double> before = cost_of(cluster);
     if (!before || *before == 0) return false;
     std::vector<NodeId> slice;
-    if (!add_to_slice(producer, cluster, slice)) return false;
-    const std::optional<double> after = region_costs_.of(partition_.region({cluster}, slice)).us;
+    if (!add_to_slice(producer, cluster, slice) || edges_.forbid(partition_, {cluster}, slice)) return false;
+    std::string ignored;
+    const std::optional<double> after = cost(partition_.region({cluster}, slice), ignored, want);
     if (!after) return false;
-    if (*after > *before + kPatience * share_of_storing(node(producer).outputs[0])) return false;
+    if (want == Want::profit && *after > *before + kPatience * share_of_storing(node(producer).outputs[0]))
+      return false;
     for (const NodeId id : slice) {
       partition_.copy_into(id, cluster);
       costs_.erase(clusters().of(id));
@@ -218,25 +275,8 @@ class RegionFuser {
         for (const ValueId output : node(id).outputs) share(output);
   }
 
-  void record_verdicts() {
-    const auto text = [&](NodeId id) {
-      const ValueId value = node(id).outputs[0];
-      const std::string& name = graph_.value(value).name;
-      return fmt::format("{} %{}", op_name(node(id).op), name.empty() ? std::to_string(value.index) : name);
-    };
-    for (const auto& [edge, reason] : reasons_) {
-      const auto [producer, consumer] = edge;
-      const int32_t cluster = clusters().of(consumer);
-      FusionVerdict verdict{text(producer), text(consumer), true, "one kernel"};
-      if (partition_.copies(cluster).contains(producer))
-        verdict.reason = "recomputed in the consumer";
-      else if (clusters().of(producer) != cluster)
-        verdict.fused = false, verdict.reason = reason;
-      verdicts_.push_back(std::move(verdict));
-    }
-  }
-
   bool rewrite() {
+    std::ranges::move(edges_.verdicts(partition_), std::back_inserter(verdicts_));
     const std::vector<int32_t> order = clusters().order();
     Outliner outliner(graph_);
     bool changed = false;
@@ -263,19 +303,23 @@ class RegionFuser {
 
   Graph& graph_;
   const DeviceSpec& device_;
-  std::vector<FusionVerdict>& verdicts_;
   Partition partition_;
   RegionCosts region_costs_;
-  std::set<ValueId> states_;                        // their blocks
+  FusionEdges edges_;
+  std::vector<FusionVerdict> verdicts_;
+  std::set<ValueId> states_;  // their blocks
   std::map<int32_t, std::optional<double>> costs_;  // predicted µs of the clusters as they are
-  std::map<Edge, std::string> reasons_;
   std::vector<Outline> outlines_;
 };
 
 }  // namespace
 
-bool fuse_regions(Graph& graph, const DeviceSpec& device, std::vector<FusionVerdict>& verdicts) {
-  return RegionFuser(graph, device, verdicts).run();
+bool fuse_regions(Graph& graph, const DeviceSpec& device, std::span<const FusionOverride> overrides,
+                  std::vector<FusionVerdict>& verdicts) {
+  RegionFuser fuser(graph, device, overrides);
+  const bool changed = fuser.run();
+  std::ranges::move(fuser.take_verdicts(), std::back_inserter(verdicts));
+  return changed;
 }
 
 }  // namespace stepc

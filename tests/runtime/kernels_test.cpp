@@ -131,6 +131,73 @@ TEST(Kernels, MatrixProducts) {
                            {"w", pseudo_random({Dtype::f32, {12, 5}}, 3)}});
 }
 
+// fused { contraction; add; ... }: what is added to a product.
+ValueId product_with(Builder& b, Graph& graph, std::string_view spec, std::vector<ValueId> operands) {
+  Graph body;
+  Builder inner(body);
+  std::vector<ValueId> inputs;
+  for (const ValueId operand : operands)
+    inputs.push_back(body.add_input(graph.type(operand), InputRole::data, fmt::format("{}", inputs.size())));
+  ValueId sum = inner.contraction(inputs[0], inputs[1], spec);
+  for (size_t i = 2; i < inputs.size(); ++i) sum = i % 2 == 0 ? inner.add(sum, inputs[i]) : inner.add(inputs[i], sum);
+  body.add_output(sum, OutputRole::output, "sum");
+  return graph.node(b.make_fused(std::move(operands), std::move(body))).outputs[0];
+}
+
+TEST(Kernels, ProductsWithAddends) {
+  Graph graph;
+  Builder b(graph);
+  const ValueId x = data(graph, {Dtype::f32, {2, 9, 300}}, "x");
+  const ValueId w = data(graph, {Dtype::f32, {300, 5}}, "w");
+  const ValueId bias = data(graph, {Dtype::f32, {5}}, "bias");
+  const ValueId rows = data(graph, {Dtype::f32, {9, 1}}, "rows");
+  const ValueId full = data(graph, {Dtype::f32, {2, 9, 5}}, "full");
+  const ValueId turned = b.transpose(data(graph, {Dtype::f32, {5, 9, 2}}, "turned"), {2, 1, 0});
+  const auto add = [&](std::string_view name, std::string_view spec, std::vector<ValueId> operands) {
+    graph.add_output(product_with(b, graph, spec, std::move(operands)), OutputRole::output, std::string(name));
+  };
+  add("bias", "bij,jk->bik", {x, w, bias});
+  add("rows", "bij,jk->bik", {x, w, rows});
+  add("full", "bij,jk->bik", {x, w, full});
+  add("turned", "bij,jk->bik", {x, w, turned});
+  add("all", "bij,jk->bik", {x, w, bias, rows, full, turned});
+  add("columns", "bij,jk->kib", {x, w, b.transpose(full, {2, 1, 0})});
+  add("per batch", "bij,bkj->bik", {x, x, rows});
+  add("f64", "ij,ik->jk", {b.cast(w, Dtype::f64), b.cast(w, Dtype::f64), b.cast(bias, Dtype::f64)});
+  for (const NodeId id : graph.order())
+    if (graph.node(id).op == Op::fused && graph.dtype(graph.node(id).outputs[0]) == Dtype::f32)
+      EXPECT_EQ(describe_kernel(graph, id, layouts_of(Layouts(graph))).kind, KernelKind::contraction);
+  expect_agreement(graph, {{"x", pseudo_random({Dtype::f32, {2, 9, 300}}, 1)},
+                           {"w", pseudo_random({Dtype::f32, {300, 5}}, 2)},
+                           {"bias", pseudo_random({Dtype::f32, {5}}, 3)},
+                           {"rows", pseudo_random({Dtype::f32, {9, 1}}, 4)},
+                           {"full", pseudo_random({Dtype::f32, {2, 9, 5}}, 5)},
+                           {"turned", pseudo_random({Dtype::f32, {5, 9, 2}}, 6)}});
+}
+
+// The addend dies here, so the product is added to it where it lies.
+TEST(Kernels, ProductInPlaceOfItsAddend) {
+  Graph graph;
+  Builder b(graph);
+  const ValueId x = data(graph, {Dtype::f32, {9, 300}}, "x");
+  const ValueId w = data(graph, {Dtype::f32, {300, 5}}, "w");
+  const ValueId bias = data(graph, {Dtype::f32, {5}}, "bias");
+  const ValueId addend = b.neg(data(graph, {Dtype::f32, {9, 5}}, "a"));
+  const ValueId y = product_with(b, graph, "ij,jk->ik", {x, w, bias, addend});
+  graph.add_output(y, OutputRole::output, "y");
+  TrainOptions options;
+  PassContext context(options);
+  find_pass("schedule").run(graph, context);
+  find_pass("plan-memory").run(graph, context);
+  EXPECT_EQ(context.plan->block_of_value[static_cast<size_t>(y.index)],
+            context.plan->block_of_value[static_cast<size_t>(addend.index)]);
+  const Tensors inputs{{"x", pseudo_random({Dtype::f32, {9, 300}}, 1)},
+                       {"w", pseudo_random({Dtype::f32, {300, 5}}, 2)},
+                       {"bias", pseudo_random({Dtype::f32, {5}}, 3)},
+                       {"a", pseudo_random({Dtype::f32, {9, 5}}, 4)}};
+  EXPECT_TRUE(run_on_cpu(graph, *context.plan, inputs, 2) == run_on_cpu(graph, inputs));
+}
+
 TEST(Kernels, IndexedMovement) {
   Graph graph;
   Builder b(graph);

@@ -33,8 +33,8 @@ def launches(report, phases):
 
 
 class FusionReportTest(StepcTest):
-    def report(self, level):
-        return json.loads(self.succeeds(*PLAN, "--dim", "batch=2", "--fuse", level, "--json", "-"))
+    def report(self, level, *options):
+        return json.loads(self.succeeds(*PLAN, "--dim", "batch=2", "--fuse", level, "--json", "-", *options))
 
     def saved_bytes(self, report):
         return sum(row["new_bytes"] for row in report["saved"])
@@ -106,6 +106,71 @@ class FusionReportTest(StepcTest):
         self.assertIn("--fuse-loss off", [verdict["reason"] for verdict in stored["fusion"]])
         self.assertEqual(stored["flops"]["forward"], full["flops"]["forward"])
         self.refused(2, [((*PLAN, "--dim", "batch=2", "--fuse-loss", "maybe"), "expected on or off")])
+
+    def test_kernels_of_their_own_kinds_have_verdicts_too(self):
+        reasons = {(verdict["consumer"].split()[0], verdict["reason"]) for verdict in self.report("full")["fusion"]}
+        self.assertIn(("contraction", "the consumer is a kernel of its own kind"), reasons)
+        self.assertIn(("contraction", "both are kernels of their own kinds"), reasons)
+
+    def test_attention_off_is_its_parts(self):
+        kinds = {row["kind"] for row in self.report("full", "--fuse-attention", "off")["kernels"]}
+        self.assertNotIn("attention", kinds)
+        self.assertIn("attention", {row["kind"] for row in self.report("full")["kernels"]})
+
+
+class FusionEdgesTest(StepcTest):
+    PLAN = [*PLAN, "--dim", "batch=2", "--fuse"]
+
+    def verdicts(self, lines="# none"):
+        (self.folder / "edges.txt").write_text(lines)
+        report = json.loads(self.succeeds(*self.PLAN, "full", "--fuse-edges", "edges.txt", "--json", "-"))
+        return {(row["producer"], row["consumer"]): row for row in report["fusion"]}
+
+    def refused(self, lines, message, level="full"):
+        (self.folder / "edges.txt").write_text(lines)
+        done = self.stepc(*self.PLAN, level, "--fuse-edges", "edges.txt")
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertEqual(done.stderr, f"stepc: error: {message}\n")
+
+    def test_forbidden_edges_stay_apart(self):
+        fused = [edge for edge, row in self.verdicts().items() if row["fused"]]
+        for producer, consumer in fused[::7]:
+            rows = self.verdicts(f"# one edge\n\nforbid {producer} -> {consumer}\n")
+            self.assertEqual(rows[producer, consumer]["reason"], "forbidden")
+            self.assertFalse(rows[producer, consumer]["fused"])
+
+    def test_all_forbidden_is_no_fusion(self):
+        self.assertFalse(any(row["fused"] for row in self.verdicts("forbid * -> *\n").values()))
+
+    def test_forced_edges_are_joined_and_the_last_line_decides(self):
+        fused = next(edge for edge, row in self.verdicts().items() if row["fused"])
+        rows = self.verdicts(f"forbid * -> *\n  force {fused[0]}   ->  {fused[1]} \n")
+        self.assertEqual([edge for edge, row in rows.items() if row["fused"]], [fused])
+        self.assertEqual(rows[fused]["reason"], "forced")
+
+    def test_what_cannot_be_fused_is_refused_with_the_reason(self):
+        edges = self.verdicts()
+        for reason in ("another part of the step", "both are kernels of their own kinds"):
+            producer, consumer = next(edge for edge, row in edges.items() if row["reason"] == reason)
+            self.refused(f"force {producer} -> {consumer}",
+                         f"edges.txt:1:1: {producer} -> {consumer} cannot be fused: {reason}")
+
+    def test_bad_files(self):
+        hint = "expected PRODUCER -> CONSUMER, as in 'contraction %*/q/* -> add %*'"
+        for lines, message in {
+            "fuse a -> b": "edges.txt:1:1: 'fuse': an override begins with force or forbid",
+            "\n  force": f"edges.txt:2:8: {hint}",
+            "# x\nforbid a b": f"edges.txt:2:8: {hint}",
+            "force a->b": f"edges.txt:1:7: {hint}",
+            "force  -> b": "edges.txt:1:8: no producer before '->'",
+            "force a ->": "edges.txt:1:11: no consumer after '->'",
+            "forbid nothing -> *": "edges.txt:1:1: no edge is nothing -> *; the report of --json lists all under 'fusion'",
+        }.items():
+            self.refused(lines, message)
+        self.refused("force * -> *", "edges.txt:1:1: single edges are forced and forbidden at fusion level full only",
+                     "off")
+        done = self.stepc(*self.PLAN, "full", "--fuse-edges", "missing.txt")
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1))
 
 
 if __name__ == "__main__":

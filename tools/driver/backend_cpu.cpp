@@ -63,11 +63,15 @@ Rows make_rows(const Step& step, const cpu::Program& program, int64_t accumulate
     for (const std::string& onnx : origin.onnx)
       if (std::ranges::find(row.onnx, onnx) == row.onnx.end()) row.onnx.push_back(onnx);
     const int64_t runs = result.runs(row);
+    const KernelTraffic traffic = traffic_on(step.graph, launch.kernel, step.device);
+    const Prediction prediction = predict(step.graph, launch.kernel, step.device);
     row.count += runs * launches_of(launch.kernel);
-    row.flops += runs * launch.kernel.traffic.flops;
-    row.read_bytes += runs * launch.kernel.traffic.read_bytes;
-    row.write_bytes += runs * launch.kernel.traffic.write_bytes;
-    row.ideal_bytes += runs * launch.kernel.traffic.ideal_bytes;
+    row.flops += runs * traffic.flops;
+    row.read_bytes += runs * traffic.read_bytes;
+    row.write_bytes += runs * traffic.write_bytes;
+    row.ideal_bytes += runs * traffic.ideal_bytes;
+    row.predicted_us += static_cast<double>(runs) * prediction.us;
+    if (added) row.bound = prediction.bound;
     result.row_of_launch.push_back(entry->second);
   }
   return result;

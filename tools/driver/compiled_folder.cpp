@@ -3,6 +3,7 @@
 #include "ir/support/error.h"
 #include "models/atomic_file.h"
 #include "passes/registry.h"
+#include "tools/driver/device_spec.h"
 #include "tools/driver/dump.h"
 #include "tools/driver/io/files.h"
 #include "tools/driver/io/safetensors.h"
@@ -106,6 +107,7 @@ void restore(DriverOptions& options, const Json& from) {
   train.dropout = text(from, "dropout") == "on";
   train.fuse = parse_fuse_level(text(from, "fuse"));
   train.fuse_loss = text(from, "fuse_loss") == "on";
+  train.fuse_attention = from.value("fuse_attention", "on") == "on";
   const Json& optimizer = from.at("optimizer");
   const auto number = [&](const char* key) { return optimizer.at(key).get<double>(); };
   train.optimizer = {parse_optimizer(text(optimizer, "name")).kind,
@@ -175,6 +177,7 @@ CompiledStep read_compiled(const DriverOptions& options, const LibraryScratch* s
   compiled.model.source = "compiled";
   compiled.step.graph = read_graph(folder + "/graph.ir");
   compiled.step.loss = options.train.loss;
+  compiled.step.device = load_device_spec(options.device);
   if (compiled.step.graph.accumulates() != (options.train.accumulate > 1))
     user_error("{0}/report.json and {0}/graph.ir are of different steps; compile again", folder);
 
@@ -204,6 +207,7 @@ CompiledStep read_compiled(const DriverOptions& options, const LibraryScratch* s
   const TrainOptions train = options.train_options();
   PassContext context(train);
   context.scratch = scratch;
+  context.device = compiled.step.device;
   compiled.step.passes = run_passes(compiled.step.graph, parse_pipeline("schedule,plan-memory"), context, {});
   compiled.step.saved = saved_tensors(compiled.step.graph, Layouts(compiled.step.graph));
   compiled.step.plan = std::move(context.plan);

@@ -135,8 +135,7 @@ void add_later_options(CLI::App& app) {
   add_parsed(
       app, "--remat", [](const std::string& text) { expect_only("--remat", text, "none", {text}); }, "none")
       ->group("");
-  not_available(app, {"--memory-budget", "--saved-budget", "--cost", "--ledger", "--fuse-attention", "--fuse-edges",
-                      "--device-spec"});
+  not_available(app, {"--memory-budget", "--saved-budget", "--cost", "--ledger"});
 }
 
 void add_loss_options(CLI::App& app, TrainOptions& train, const std::string& group) {
@@ -243,6 +242,20 @@ void add_step_options(CLI::App& app, DriverOptions& options) {
       app, "--fuse-loss", [&](const std::string& text) { options.train.fuse_loss = parse_on_off("--fuse-loss", text); },
       "off: the logits are stored, also with --fuse full (default on)")
       ->type_name("on|off")
+      ->group(group);
+  add_parsed(
+      app, "--fuse-attention",
+      [&](const std::string& text) { options.train.fuse_attention = parse_on_off("--fuse-attention", text); },
+      "on (default): attention is one kernel at level full; off: contractions and softmax")
+      ->type_name("on|off")
+      ->group(group);
+  app.add_option("--fuse-edges", options.fuse_edges, "edges to force or forbid at level full, one per line")
+      ->type_name("FILE")
+      ->group(group);
+  app.add_option(
+         "--device-spec", options.device,
+         "what predictions are made for: cpu (default), rtx5090, rtx4090, a100, h100, h200, b200, l4, or a file")
+      ->type_name("NAME|FILE")
       ->group(group);
   add_parsed(
       app, "--target", [&](const std::string& text) { options.target = parse_target(text); },

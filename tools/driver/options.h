@@ -47,7 +47,9 @@ struct DriverOptions {
 
   // --- step
   TrainOptions train;
-  std::optional<double> lr;  // over train.optimizer.lr
+  std::optional<double> lr;    // over train.optimizer.lr
+  std::string fuse_edges;      // file of overrides
+  std::string device = "cpu";  // --device-spec: a built-in device or a file
   Target target = Target::cpu;
   int threads = 0;  // 0: all cores
   uint64_t seed = 0;

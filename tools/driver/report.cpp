@@ -66,6 +66,11 @@ Json optimizer_json(const OptimizerOptions& optimizer) {
           {"momentum", optimizer.momentum}};
 }
 
+Json device_json(const Report& report) {
+  if (report.step == nullptr) return nullptr;
+  return {{"name", report.step->device.name}, {"source", report.step->device.source}};
+}
+
 Json options_json(const Report& report) {
   const DriverOptions& options = report.options;
   const TrainOptions train = options.train_options();
@@ -85,6 +90,9 @@ Json options_json(const Report& report) {
           {"precision", "fp32"},
           {"fuse", fuse_level_name(train.fuse)},
           {"fuse_loss", train.fuse_loss ? "on" : "off"},
+          {"fuse_attention", train.fuse_attention ? "on" : "off"},
+          {"fuse_edges", options.fuse_edges.empty() ? Json(nullptr) : Json(options.fuse_edges)},
+          {"device_spec", device_json(report)},
           {"remat", "none"},
           {"target", options.target == Target::cpu ? "cpu" : "interpreter"},
           {"threads", options.thread_count()},
@@ -215,11 +223,11 @@ Json kernels_json(const std::vector<KernelRow>& kernels) {
                     {"read_bytes", k.read_bytes},
                     {"write_bytes", k.write_bytes},
                     {"ideal_bytes", k.ideal_bytes},
-                    {"predicted_us", nullptr},
+                    {"predicted_us", k.predicted_us},
                     {"measured_us", or_null(k.measured_us)},
                     {"mfu", nullptr},
                     {"mbu", nullptr},
-                    {"bound", nullptr},
+                    {"bound", bound_name(k.bound)},
                     {"source", k.source.empty() ? Json(nullptr) : Json(k.source)}});
   return rows;
 }
@@ -239,7 +247,9 @@ Json step_json(const Report& report) {
   if (report.run && report.run->time)
     time = {
         {"min", report.run->time->min_us}, {"median", report.run->time->median_us}, {"max", report.run->time->max_us}};
-  return {{"predicted_us", nullptr},
+  double predicted_us = 0;
+  for (const KernelRow& kernel : report.kernels) predicted_us += kernel.predicted_us;
+  return {{"predicted_us", report.kernels.empty() ? Json(nullptr) : Json(predicted_us)},
           {"measured_us", std::move(time)},
           {"tokens_per_s", report.run ? or_null(report.run->tokens_per_s) : Json(nullptr)},
           {"mfu", nullptr},

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ir/cost/roofline.h"
 #include "passes/analysis/saved.h"
 #include "tools/driver/model.h"
 #include "tools/driver/options.h"
@@ -21,6 +22,8 @@ struct KernelRow {
   int64_t count = 0;
   int64_t flops = 0;
   int64_t read_bytes = 0, write_bytes = 0, ideal_bytes = 0;
+  double predicted_us = 0;            // all launches of the row in one step
+  Bound bound{};                      // of its first launch
   std::optional<double> measured_us;  // all launches of the row in one step, median over the timed steps
 };
 

@@ -6,7 +6,9 @@
 #include "ir/printer.h"
 #include "ir/support/checked.h"
 #include "passes/pipelines.h"
+#include "tools/driver/device_spec.h"
 #include "tools/driver/dump.h"
+#include "tools/driver/io/files.h"
 
 namespace stepc {
 namespace {
@@ -52,11 +54,15 @@ std::optional<int64_t> token_positions(const Graph& graph) {
 }
 
 Step build_step(Model& model, const DriverOptions& options, const LibraryScratch* scratch) {
-  const TrainOptions train = options.train_options();
+  TrainOptions train = options.train_options();
+  if (!options.fuse_edges.empty())
+    train.fuse_edges = parse_fusion_overrides(read_text_file(options.fuse_edges), options.fuse_edges);
+  Step step;
+  step.device = load_device_spec(options.device);
   PassContext context(train);
   context.scratch = scratch;
+  context.device = step.device;
 
-  Step step;
   step.graph = std::move(model.import.graph);
   const std::optional<DumpTarget> dump = dump_target(options);
   RunnerOptions runner;

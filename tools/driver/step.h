@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ir/cost/device_spec.h"
 #include "ir/plan.h"
 #include "passes/analysis/attention_flops.h"
 #include "passes/analysis/saved.h"
@@ -33,6 +34,7 @@ struct Step {
   std::optional<AttentionFlops> attention;
   int64_t optimizer_flops = 0;
   std::vector<FusionVerdict> fusion;  // of every edge that level full looked at
+  DeviceSpec device = cpu_device();   // what predictions are made for
 };
 
 // FLOPs of a graph's nodes, one that is not differentiated yet.

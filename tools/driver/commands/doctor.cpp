@@ -4,6 +4,7 @@
 #include "runtime/cpu/compiler.h"
 #include "runtime/cpu/kernel_cache.h"
 #include "tools/driver/commands.h"
+#include "tools/driver/device_spec.h"
 #include "tools/driver/report.h"
 #include "tools/driver/text_report.h"
 
@@ -22,7 +23,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 void declare(CLI::App& app, DriverOptions& options) {
-  app.add_flag("--calibrate", options.calibrate, "measure this machine's peak FLOP/s and bandwidth");
+  app.add_flag("--calibrate", options.calibrate, "measure this machine's FLOP/s and bandwidth, for --device-spec");
+  app.add_option("-o", options.output, "file for what --calibrate measures (default: cpu.json in the cache)")
+      ->type_name("FILE");
   add_thread_option(app, options);
   add_output_options(app, options);
 }
@@ -58,7 +61,23 @@ Json cache_json(const std::filesystem::path& folder) {
 Json calibration_json(const Calibration& c) {
   return {{"threads", c.threads},
           {"f32_flops_per_s", c.f32_flops_per_second},
-          {"copy_bytes_per_s", c.copy_bytes_per_second}};
+          {"copy_bytes_per_s", c.copy_bytes_per_second},
+          {"map_flops_per_s", c.map_flops_per_second},
+          {"launch_us", c.launch_us}};
+}
+
+// The built-in CPU with this machine's figures in their places.
+DeviceSpec measured_spec(const Calibration& c) {
+  DeviceSpec spec = cpu_device();
+  spec.source = fmt::format("{}, {} threads: measured by stepc doctor --calibrate", processor(), c.threads);
+  spec.bytes_per_us = c.copy_bytes_per_second / 1e6;
+  spec.flops_per_us = c.map_flops_per_second / 1e6;
+  spec.launch_us = c.launch_us;
+  spec.memory_bytes = c.memory_bytes;
+  spec.last_level_bytes = c.last_level_bytes;
+  spec.processors = c.threads;
+  spec.contraction = {.f32 = c.f32_flops_per_second / 1e6};
+  return spec;
 }
 
 int run(const DriverOptions& options) {
@@ -70,13 +89,17 @@ int run(const DriverOptions& options) {
                 {"compiler", compiler_json()},
                 {"onednn", fmt::format("{}.{}.{}", dnnl->major, dnnl->minor, dnnl->patch)},
                 {"cache", cache_json(folder)},
-                {"calibration", nullptr}};
+                {"calibration", nullptr},
+                {"device_spec", nullptr}};
+  if (!options.calibrate && !options.output.empty()) throw UsageError("-o needs --calibrate");
   if (options.calibrate) {
     const Calibration calibration = calibrate(options.thread_count());
     document["calibration"] = calibration_json(calibration);
     std::error_code error;
-    std::filesystem::create_directories(folder, error);
-    write_file_atomically((folder / "calibration.json").string(), document["calibration"].dump(1) + "\n");
+    if (options.output.empty()) std::filesystem::create_directories(folder, error);
+    const std::string file = options.output.empty() ? (folder / "cpu.json").string() : options.output;
+    write_file_atomically(file, device_spec_text(measured_spec(calibration)));
+    document["device_spec"] = file;
   }
   if (!options.json.empty()) write_json(options.json, document);
   if (options.quiet || options.json == "-") return 0;
@@ -88,9 +111,12 @@ int run(const DriverOptions& options) {
   fmt::print("cache        {} ({} compiled units, {})\n", folder.string(), document["cache"]["units"].get<int64_t>(),
              format_bytes(document["cache"]["bytes"].get<int64_t>()));
   if (options.calibrate)
-    fmt::print("measured     {}FLOP/s in f32 contractions, {}B/s copying, {} threads\n",
-               format_count(document["calibration"]["f32_flops_per_s"].get<double>()),
-               format_count(document["calibration"]["copy_bytes_per_s"].get<double>()), options.thread_count());
+    fmt::print(
+        "measured     {}FLOP/s in f32 contractions, {}B/s copying, {} threads\n"
+        "             --device-spec {} predicts for this machine\n",
+        format_count(document["calibration"]["f32_flops_per_s"].get<double>()),
+        format_count(document["calibration"]["copy_bytes_per_s"].get<double>()), options.thread_count(),
+        document["device_spec"].get<std::string>());
   return compiler.contains("error") ? 1 : 0;
 }
 
