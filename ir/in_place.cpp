@@ -1,5 +1,6 @@
 #include "ir/in_place.h"
 
+#include "ir/body_parts.h"
 #include "ir/op_def.h"
 
 #include <algorithm>
@@ -21,9 +22,10 @@ bool keeps_coordinates(const Graph& body) {
   return true;
 }
 
-// Every use of a body input reads it element by element over the whole iteration shape, or reduces it: rows are stored
-// after they have been reduced.
-bool read_elementwise(const Graph& body, ValueId input, const Shape& iteration) {
+// Every use of a body input reads it element by element over the whole iteration shape of the result, or reduces it:
+// rows are stored after they have been reduced.
+bool read_elementwise(const Graph& body, ValueId input, ValueId result) {
+  const Shape& iteration = body.shape(result);
   if (body.shape(input) != iteration) return false;
   return std::ranges::all_of(body.value(input).uses, [&](const Use& use) {
     const Node& reader = body.node(use.node);
@@ -37,6 +39,17 @@ bool is_row_composite(Op op) {
 }
 
 bool is_scatter(Op op) { return op == Op::scatter_add || op == Op::scatter_elements || op == Op::scatter_nd; }
+
+// Whether the loop that makes the result is the one that reads the input: parts run in any order.
+bool in_one_part(const Graph& body, ValueId input, ValueId result) {
+  const std::vector<std::vector<NodeId>> parts = body_parts(body);
+  if (parts.size() < 2) return true;
+  const auto holds = [](const std::vector<NodeId>& part, NodeId id) { return std::ranges::count(part, id) != 0; };
+  return std::ranges::any_of(parts, [&](const std::vector<NodeId>& part) {
+    return holds(part, body.value(result).producer) &&
+           std::ranges::all_of(body.value(input).uses, [&](const Use& use) { return holds(part, use.node); });
+  });
+}
 
 bool is_contraction(const Graph& body) {
   for (NodeId id = body.first(); id.valid(); id = body.next(id))
@@ -60,7 +73,8 @@ bool may_overwrite(const Graph& graph, const Node& node, size_t output, size_t o
   if (node.op != Op::fused) return false;
   if (is_contraction(*node.body)) return is_addend(*node.body, node.body->inputs()[operand].value);
   if (!keeps_coordinates(*node.body)) return false;
-  return read_elementwise(*node.body, node.body->inputs()[operand].value, result.shape);
+  const ValueId from = node.body->inputs()[operand].value, to = node.body->outputs()[output].value;
+  return read_elementwise(*node.body, from, to) && in_one_part(*node.body, from, to);
 }
 
 }  // namespace stepc

@@ -274,8 +274,15 @@ struct LinearCrossEntropyWork {
   int64_t blocks() const { return (depth + depth_step - 1) / depth_step; }
 };
 
+// Kernels that have nothing to do with each other as one launch: each is one task, run as it would be alone, without
+// scratch. Buffers: those of the parts, one after the other.
+struct Kernel;
+struct PartsWork {
+  std::vector<Kernel> parts;
+};
+
 using KernelWork = std::variant<LoopNest, ScanWork, TopKWork, ScatterWork, MatmulWork, ConvolutionWork, AttentionWork,
-                                LinearCrossEntropyWork>;
+                                LinearCrossEntropyWork, PartsWork>;
 
 enum class KernelKind : uint8_t {
   map,
@@ -327,6 +334,9 @@ struct Kernel {
   int64_t scratch_bytes = 0;  // library scratch is not in it
   bool is_library() const { return kind == KernelKind::contraction || kind == KernelKind::convolution; }
 };
+
+// A reduction in two stages and an attention backward in two phases count two.
+int64_t launches_of(const Kernel& kernel);
 
 using LayoutOf = std::function<const Layout&(ValueId)>;
 LayoutOf layouts_of(const Plan& plan);

@@ -107,9 +107,6 @@ class PointwiseFuser {
 };
 
 bool fuse(Graph& graph, PassContext& context) {
-  if (!context.options.fuse_edges.empty() && context.options.fuse != FuseLevel::full)
-    user_error("{}: single edges are forced and forbidden at fusion level full only",
-               context.options.fuse_edges[0].where);
   switch (context.options.fuse) {
     case FuseLevel::off: return false;
     case FuseLevel::pointwise: return PointwiseFuser(graph).run();
@@ -121,6 +118,9 @@ bool fuse(Graph& graph, PassContext& context) {
 // A kernel reads its operands until its last result is made, and what it computes again keeps alive what that is made
 // from: fusion may cost memory, and then says so.
 bool run(Graph& graph, PassContext& context) {
+  if (!context.options.fuse_edges.empty() && context.options.fuse != FuseLevel::full)
+    user_error("{}: single edges are forced and forbidden at fusion level full only",
+               context.options.fuse_edges[0].where);
   if (context.options.fuse == FuseLevel::off) return false;
   constexpr double kTolerance = 0.01;
   const auto before = static_cast<double>(peak_of(graph, list_schedule(graph)));

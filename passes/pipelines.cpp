@@ -40,6 +40,8 @@ std::vector<const Pass*> default_pipeline() {
   add("recompute-cheap");
   // From here on the graph is arranged, not rewritten.
   add("fuse");
+  // The kernels of single parameters exist now; the schedule must know which of them are one launch.
+  add("multi-tensor");
   add("schedule");
   add("plan-memory");
   return pipeline;

@@ -18,6 +18,7 @@ void print_top_k(Text& text, const Kernel& kernel);
 void print_scatter(Text& text, const Kernel& kernel);
 void print_attention(Text& text, const Kernel& kernel);
 void print_linear_cross_entropy(Text& text, const Kernel& kernel);
+void print_parts(Text& text, const Kernel& kernel);
 void print_body(Text& text, const Kernel& kernel);
 
 // Iterations that one task should at least have, when one costs about `elements` element operations.

@@ -203,6 +203,7 @@ void print_scatter(Text& text, const Kernel& kernel) {
 }
 
 void print_body(Text& text, const Kernel& kernel) {
+  if (std::holds_alternative<PartsWork>(kernel.work)) return print_parts(text, kernel);
   switch (kernel.kind) {
     case KernelKind::map: return print_map(text, kernel);
     case KernelKind::row_reduction: return print_row_reduction(text, kernel);

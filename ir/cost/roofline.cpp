@@ -59,7 +59,9 @@ KernelTraffic traffic_on(const Graph& graph, const Kernel& kernel, const DeviceS
 Prediction predict(const Graph& graph, const Kernel& kernel, const DeviceSpec& device) {
   const double flops_per_us =
       kernel.is_library() ? library_flops_per_us(device, kernel.buffers[0].dtype) : device.flops_per_us;
-  return roofline(traffic_on(graph, kernel, device), flops_per_us, device);
+  Prediction prediction = roofline(traffic_on(graph, kernel, device), flops_per_us, device);
+  prediction.us += static_cast<double>(launches_of(kernel) - 1) * device.launch_us;
+  return prediction;
 }
 
 }  // namespace stepc

@@ -1,5 +1,6 @@
 #include "ir/kernel.h"
 
+#include "ir/body_parts.h"
 #include "ir/builder.h"
 #include "ir/kernel/describe.h"
 #include "ir/kernel/linear_cross_entropy.h"
@@ -212,6 +213,41 @@ Kernel describe_as_nest(const Graph& graph, NodeId id, const LayoutOf& layouts) 
   return kernel;
 }
 
+// The kernel of a fused node whose body is of several parts, if each is a loop nest that one task can run.
+std::optional<Kernel> describe_parts(const Graph& graph, const Node& node, const LayoutOf& layouts) {
+  if (node.op != Op::fused) return std::nullopt;
+  const Graph& body = *node.body;
+  const std::vector<std::vector<NodeId>> parts = body_parts(body);
+  if (parts.size() < 2) return std::nullopt;
+  Kernel kernel;
+  PartsWork work;
+  for (const std::vector<NodeId>& part : parts) {
+    NestRequest request{{&body, {}, &graph, node.inputs}, {}, {}, {}, {}};
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      if (std::ranges::count(part, body.value(body.outputs()[i].value).producer) == 0) continue;
+      request.results.push_back(body.outputs()[i].value);
+      request.outputs.push_back(node.outputs[i]);
+    }
+    if (request.results.empty()) return std::nullopt;
+    Space space = joint_space(body, part, request.results);
+    request.iteration = std::move(space.shape);
+    request.reduced = std::move(space.reduced);
+    Kernel own = describe_nest(request, layouts);
+    own.traffic = nest_traffic(own, element_counts(graph, own));
+    const bool one_task = own.kind == KernelKind::map || own.kind == KernelKind::row_reduction;
+    if (!one_task || own.scratch_bytes != 0 || (!work.parts.empty() && own.kind != kernel.kind)) return std::nullopt;
+    kernel.kind = own.kind;
+    kernel.buffers.insert(kernel.buffers.end(), own.buffers.begin(), own.buffers.end());
+    kernel.traffic.read_bytes += own.traffic.read_bytes;
+    kernel.traffic.write_bytes += own.traffic.write_bytes;
+    kernel.traffic.ideal_bytes += own.traffic.ideal_bytes;
+    kernel.traffic.flops += own.traffic.flops;
+    work.parts.push_back(std::move(own));
+  }
+  kernel.work = std::move(work);
+  return kernel;
+}
+
 Kernel library_kernel(const Graph& graph, const Node& node, KernelKind kind, KernelWork work,
                       const std::vector<ValueId>& operands) {
   Kernel kernel;
@@ -263,6 +299,11 @@ std::string_view kernel_kind_name(KernelKind kind) {
   return "";
 }
 
+int64_t launches_of(const Kernel& kernel) {
+  const auto* attention = std::get_if<AttentionWork>(&kernel.work);
+  return kernel.schedule.two_stage || (attention != nullptr && attention->two_phases) ? 2 : 1;
+}
+
 LayoutOf layouts_of(const Plan& plan) {
   return [&plan](ValueId id) -> const Layout& { return plan.layout_of_value[static_cast<size_t>(id.index)]; };
 }
@@ -286,8 +327,9 @@ Kernel describe(const Graph& graph, NodeId id, const LayoutOf& layouts) {
     case Op::scatter_elements:
     case Op::scatter_nd: kernel = describe_scatter(graph, node, layouts); break;
     default: {
-      std::optional<Kernel> library = describe_library(graph, id, layouts);
-      kernel = library ? std::move(*library) : describe_as_nest(graph, id, layouts);
+      std::optional<Kernel> special = describe_library(graph, id, layouts);
+      if (!special) special = describe_parts(graph, node, layouts);
+      kernel = special ? std::move(*special) : describe_as_nest(graph, id, layouts);
     }
   }
   kernel.label = label_of(node);

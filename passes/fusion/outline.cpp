@@ -39,6 +39,8 @@ std::string common_scope(const std::string& a, const std::string& b) {
   return dot == std::string::npos ? std::string() : a.substr(0, dot);
 }
 
+}  // namespace
+
 Origin merged_origin(const Graph& graph, std::span<const NodeId> nodes) {
   Origin merged = graph.node(nodes[0]).origin;
   for (const NodeId id : nodes.subspan(1)) {
@@ -52,8 +54,7 @@ Origin merged_origin(const Graph& graph, std::span<const NodeId> nodes) {
   return merged;
 }
 
-// A node copied into the body, operands already mapped.
-NodeId copy_into(Graph& body, const Graph& graph, NodeId id, std::map<ValueId, ValueId>& inside) {
+void copy_into(Graph& body, const Graph& graph, NodeId id, std::map<ValueId, ValueId>& inside) {
   const Node& source = graph.node(id);
   Node copy{source.op, {}, {}, source.attrs, source.origin, nullptr, nullptr};
   for (const ValueId operand : source.inputs) copy.inputs.push_back(operand.valid() ? inside.at(operand) : kNoValue);
@@ -65,10 +66,7 @@ NodeId copy_into(Graph& body, const Graph& graph, NodeId id, std::map<ValueId, V
     inside[source.outputs[i]] = body.node(made).outputs[i];
     body.set_name(body.node(made).outputs[i], graph.value(source.outputs[i]).name);
   }
-  return made;
 }
-
-}  // namespace
 
 bool is_free_source(const Graph& graph, ValueId value) {
   const Node* producer = graph.producer(value);

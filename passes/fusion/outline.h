@@ -17,6 +17,11 @@ std::vector<ValueId> external_operands(const Graph& graph, std::span<const NodeI
 // Results of the nodes that something outside reads, in order of production.
 std::vector<ValueId> external_results(const Graph& graph, std::span<const NodeId> nodes);
 
+// Appends a copy of a node to a body, operands and results by way of the map from values outside to those inside.
+void copy_into(Graph& body, const Graph& graph, NodeId id, std::map<ValueId, ValueId>& inside);
+// Of a kernel of several nodes: the latest phase, the scope and the ONNX nodes that they share.
+Origin merged_origin(const Graph& graph, std::span<const NodeId> nodes);
+
 // What one fused node will hold.
 struct Outline {
   std::vector<NodeId> nodes;     // computed here

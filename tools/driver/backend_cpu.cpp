@@ -34,12 +34,6 @@ struct Rows {
   int64_t runs(const KernelRow& row) const { return row.phase == Phase::optimizer ? 1 : accumulate; }
 };
 
-// A reduction in two stages, an attention backward in two phases.
-int64_t launches_of(const Kernel& kernel) {
-  const auto* attention = std::get_if<AttentionWork>(&kernel.work);
-  return kernel.schedule.two_stage || (attention != nullptr && attention->two_phases) ? 2 : 1;
-}
-
 Rows make_rows(const Step& step, const cpu::Program& program, int64_t accumulate) {
   Rows result;
   result.accumulate = accumulate;
