@@ -150,7 +150,8 @@ class RegionFuser {
       if (edge.rule != EdgeRule::forced || together(edge)) continue;
       if (join_as_epilogue(edge)) continue;
       if (const std::string reason = own_kind(edge); !reason.empty())
-        user_error("{}: {} cannot be fused: {}", edge.where, edges_.text(edge), reason);
+        user_error("{}: {} cannot be fused: {}", edge.where, edges_.text(edge),
+                   edge.reason.empty() ? reason : edge.reason);
       const int32_t producer = clusters().of(edge.producer), consumer = clusters().of(edge.consumer);
       if (!try_join(producer, consumer, edge.reason, Want::forced) &&
           !(is_cheap(node(edge.producer)) && try_recompute(edge.producer, consumer, Want::forced)))
@@ -307,7 +308,7 @@ class RegionFuser {
   RegionCosts region_costs_;
   FusionEdges edges_;
   std::vector<FusionVerdict> verdicts_;
-  std::set<ValueId> states_;  // their blocks
+  std::set<ValueId> states_;                        // their blocks
   std::map<int32_t, std::optional<double>> costs_;  // predicted µs of the clusters as they are
   std::vector<Outline> outlines_;
 };
