@@ -6,6 +6,7 @@
 #include "passes/pipelines.h"
 #include "passes/registry.h"
 #include "passes/runner.h"
+#include "runtime/cpu/scratch.h"
 #include "tests/corpus/agreement.h"
 #include "tests/corpus/corpus.h"
 #include "tests/corpus/input_values.h"
@@ -107,6 +108,8 @@ class ForcedFusion {
   Tensors run(const Graph& fused) {
     Graph graph = fused.clone();
     PassContext context(options_);
+    const CpuScratch scratch;
+    context.scratch = &scratch;
     const Pass* const pipeline[] = {&find_pass("schedule"), &find_pass("plan-memory")};
     run_passes(graph, pipeline, context, {.measure = false});
     Tensors inputs;

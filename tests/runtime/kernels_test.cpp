@@ -164,9 +164,11 @@ TEST(Kernels, ProductsWithAddends) {
   add("columns", "bij,jk->kib", {x, w, b.transpose(full, {2, 1, 0})});
   add("per batch", "bij,bkj->bik", {x, x, rows});
   add("f64", "ij,ik->jk", {b.cast(w, Dtype::f64), b.cast(w, Dtype::f64), b.cast(bias, Dtype::f64)});
-  for (const NodeId id : graph.order())
-    if (graph.node(id).op == Op::fused && graph.dtype(graph.node(id).outputs[0]) == Dtype::f32)
-      EXPECT_EQ(describe_kernel(graph, id, layouts_of(Layouts(graph))).kind, KernelKind::contraction);
+  const Layouts layouts(graph);
+  for (const NodeId id : graph.order()) {
+    if (graph.node(id).op != Op::fused || graph.dtype(graph.node(id).outputs[0]) != Dtype::f32) continue;
+    EXPECT_EQ(describe_kernel(graph, id, layouts_of(layouts)).kind, KernelKind::contraction);
+  }
   expect_agreement(graph, {{"x", pseudo_random({Dtype::f32, {2, 9, 300}}, 1)},
                            {"w", pseudo_random({Dtype::f32, {300, 5}}, 2)},
                            {"bias", pseudo_random({Dtype::f32, {5}}, 3)},
