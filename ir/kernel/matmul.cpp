@@ -127,13 +127,14 @@ std::optional<Product> product_of(const Graph& graph, NodeId id) {
   const Graph& body = *node.body;
   std::optional<Product> product = product_of(body, body.order());
   if (!product || body.outputs().size() != 1 || body.outputs()[0].value != product->result) return std::nullopt;
-  const auto to_operand = [&](ValueId& value) {
-    for (size_t i = 0; i < node.inputs.size(); ++i)
-      if (body.inputs()[i].value == value) value = node.inputs[i];
+  const auto operand_of = [&](ValueId input) {
+    size_t i = 0;
+    while (body.inputs()[i].value != input) ++i;
+    return node.inputs[i];
   };
-  to_operand(product->a);
-  to_operand(product->b);
-  for (ValueId& addend : product->addends) to_operand(addend);
+  product->a = operand_of(product->a);
+  product->b = operand_of(product->b);
+  for (ValueId& addend : product->addends) addend = operand_of(addend);
   product->result = node.outputs[0];
   return product;
 }

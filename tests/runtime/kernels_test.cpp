@@ -162,6 +162,7 @@ TEST(Kernels, ProductsWithAddends) {
   add("turned", "bij,jk->bik", {x, w, turned});
   add("all", "bij,jk->bik", {x, w, bias, rows, full, turned});
   add("columns", "bij,jk->kib", {x, w, b.transpose(full, {2, 1, 0})});
+  add("swapped", "jk,bij->bik", {w, x, bias});  // the body's first input has the number of the graph's second
   add("per batch", "bij,bkj->bik", {x, x, rows});
   add("f64", "ij,ik->jk", {b.cast(w, Dtype::f64), b.cast(w, Dtype::f64), b.cast(bias, Dtype::f64)});
   const Layouts layouts(graph);
