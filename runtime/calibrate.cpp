@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstring>
 #include <span>
+#include <string>
 
 namespace stepc {
 namespace {
@@ -67,7 +68,7 @@ double map_flops_per_second(ThreadPool& pool) {
   Graph graph;
   Builder b(graph);
   const ValueId x = graph.add_input({Dtype::f32, {kElements}}, InputRole::data, "x");
-  const NodeId node = b.make_node(Op::gelu, {x}, {});
+  const NodeId node = b.make_node(Op::gelu, {x}, {{"approximate", std::string("tanh")}});
   const Layouts layouts(graph);
   const Kernel kernel = describe_kernel(graph, node, layouts_of(layouts));
   const cpu::KernelFunction function = cpu::print_function(kernel);

@@ -52,6 +52,15 @@ class DeviceSpecTest(StepcTest):
                 self.assertEqual(row["bound"], "compute")
         self.assertTrue(any(row["kind"] == "contraction" for row in rows))
 
+    def test_what_doctor_measures_can_be_given(self):
+        doctor = json.loads(self.succeeds("doctor", "--calibrate", "-o", "own.json", "--json", "-"))
+        self.assertEqual(doctor["device_spec"], "own.json")
+        spec = json.loads((self.folder / "own.json").read_text())
+        for key in ("bytes_per_s", "flops_per_s", "launch_us"):
+            self.assertGreater(spec[key], 0)
+        used = self.plan("--device-spec", "own.json")["options"]["device_spec"]
+        self.assertIn("measured by stepc doctor --calibrate", used["source"])
+
     def test_refused_in_one_line(self):
         for message, text in BAD.items():
             (self.folder / "bad.json").write_text(text)
