@@ -34,8 +34,11 @@ Attention bind_attention(const Attrs& attrs, const Shape& q, const Shape& k, con
                       .scale = attrs.real("scale"),
                       .softcap = attrs.real("softcap"),
                       .least_distance = {},
-                      .greatest_distance = {}};
+                      .greatest_distance = {},
+                      .dropout = attrs.real("dropout"),
+                      .dropout_key = attrs.integer("dropout_key")};
   if (!(attention.softcap >= 0)) user_error("softcap {} is negative", attention.softcap);
+  if (!(attention.dropout >= 0 && attention.dropout <= 1)) user_error("dropout {} is not in [0, 1]", attention.dropout);
   const int64_t offset = attrs.integer("causal_offset");
   const int64_t left = attrs.integer("window_left"), right = attrs.integer("window_right");
   if (left < -1 || right < -1) user_error("window [{}, {}]: sizes are -1 (no limit) or more", left, right);

@@ -231,15 +231,15 @@ struct AttentionWork {
   Attention attention;
   bool backward = false;
   AttentionMask mask{};
-  std::vector<Dims> strides;  // per buffer over its axes; of the mask over [B, H, S, T], 0 where it is broadcast
+  size_t mask_buffer = 0, offset_buffer = 0;  // where there is a mask; where there is dropout
+  bool mask_gradient = false;                 // backward: the last result
+  std::vector<Dims> strides;  // per buffer over its axes; of a mask over [B, H, S, T], 0 where it is broadcast
   // Of key j from a query i that attends to it: least <= j − i <= greatest, both within ±(S + T).
   int64_t least_distance = 0, greatest_distance = 0;
   int64_t query_tile = 0, key_tile = 0;
   // Backward. One phase: a task per batch and key head. Two: a task per tile of keys for dk and dv, then one per tile
   // of queries for dq, which forms the scores twice.
   bool two_phases = false;
-
-  size_t mask_buffer() const { return backward ? 6 : 3; }  // where there is one
 };
 
 enum class LossReduction : uint8_t { none, sum, mean };

@@ -59,8 +59,8 @@ class Planner {
   }
 
   bool can_take_over(const Node& node, size_t output, size_t operand, int32_t step) {
-    if (!may_overwrite(graph_, node, output, operand)) return false;
     const ValueId from = node.inputs[operand];
+    if (!from.valid()) return false;
     PlannedBlock& old = block(block_of(from));
     PlannedBlock& own = block(block_of(node.outputs[output]));
     if (old.persistent || own.persistent || old.last != step || own.first != step || old.bytes != own.bytes ||
@@ -68,9 +68,9 @@ class Planner {
       return false;
     // The block is read at this step through this operand alone, and as a whole.
     const Layout& layout = layouts_.of(from);
-    return layout.offset == 0 && is_row_major(layout, graph_.shape(from)) &&
-           std::ranges::count_if(node.inputs, [&](ValueId v) { return v.valid() && block_of(v) == block_of(from); }) ==
-               1;
+    if (layout.offset != 0 || !is_row_major(layout, graph_.shape(from))) return false;
+    const auto same_block = [&](ValueId v) { return v.valid() && block_of(v) == block_of(from); };
+    return std::ranges::count_if(node.inputs, same_block) == 1 && may_overwrite(graph_, node, output, operand);
   }
 
   void take_over(int32_t own, int32_t old) {

@@ -18,19 +18,22 @@ int64_t distinct_bytes(Dtype dtype, const Shape& shape, const Dims& strides) {
 struct Bytes {
   int64_t queries_read = 0, queries_written = 0;  // q, o, lse, do, dq
   int64_t keys_read = 0, keys_written = 0;        // k, v, dk, dv
-  int64_t mask = 0;
+  int64_t mask = 0, mask_written = 0;             // and the offset of dropout; the gradient of the mask
 };
 
 Bytes bytes_by_rows(const Graph& graph, const std::vector<KernelBuffer>& buffers, const AttentionWork& work) {
   Bytes bytes;
   for (size_t i = 0; i < buffers.size(); ++i) {
-    const bool is_mask = work.mask != AttentionMask::none && i == work.mask_buffer();
-    const bool of_keys = i == 1 || i == 2 || (work.backward && i + 2 >= buffers.size());  // k, v, dk, dv
+    const size_t to_end = buffers.size() - i - (work.mask_gradient ? 1 : 0);  // dq, dk, dv, dmask stand last
     const bool written = buffers[i].written;
-    int64_t& sum = is_mask   ? bytes.mask
+    const bool of_mask = written ? to_end == 0 : i >= (work.backward ? 6U : 3U);
+    const bool of_keys = i == 1 || i == 2 || (work.backward && to_end <= 2);  // k, v, dk, dv
+    int64_t& sum = of_mask   ? (written ? bytes.mask_written : bytes.mask)
                    : of_keys ? (written ? bytes.keys_written : bytes.keys_read)
                              : (written ? bytes.queries_written : bytes.queries_read);
-    const Shape& shape = is_mask ? work.attention.scores_shape() : graph.shape(buffers[i].value);
+    // The mask and its gradient are described over the scores.
+    const bool over_scores = (work.mask != AttentionMask::none && i == work.mask_buffer) || (written && to_end == 0);
+    const Shape& shape = over_scores ? work.attention.scores_shape() : graph.shape(buffers[i].value);
     sum = checked_add(sum, distinct_bytes(buffers[i].dtype, shape, work.strides[i]));
   }
   return bytes;
@@ -73,8 +76,8 @@ KernelTraffic attention_traffic(const Graph& graph, const std::vector<KernelBuff
   const int64_t heads = checked_mul(a.batch, a.heads), key_heads = checked_mul(a.batch, a.key_heads);
   const int64_t keys_again = with_repeats(bytes.keys_read, key_heads, checked_mul(walk.key_rows, a.group()), a.keys);
   KernelTraffic traffic;
-  traffic.ideal_bytes = bytes.queries_read + bytes.queries_written + bytes.keys_read + bytes.keys_written + bytes.mask;
-  traffic.write_bytes = bytes.queries_written + bytes.keys_written;
+  traffic.write_bytes = bytes.queries_written + bytes.keys_written + bytes.mask_written;
+  traffic.ideal_bytes = bytes.queries_read + bytes.keys_read + bytes.mask + traffic.write_bytes;
   // Forward: q·k, p·v. Backward: q·k, do·v and three gradients; q·k and do·v again in a second phase.
   int64_t depths = checked_add(a.depth, a.value_depth);
   if (!work.backward) {
@@ -89,7 +92,11 @@ KernelTraffic attention_traffic(const Graph& graph, const std::vector<KernelBuff
     } else if (const int64_t sums = with_repeats(bytes.queries_written, heads, walk.query_rows, a.queries);
                sums != bytes.queries_written) {  // each tile of keys adds to dq
       traffic.read_bytes += sums;
-      traffic.write_bytes = sums + bytes.keys_written;
+      traffic.write_bytes += sums - bytes.queries_written;
+    }
+    if (work.mask_gradient) {  // scores and dP once more
+      depths += a.depth + a.value_depth;
+      traffic.read_bytes += bytes.queries_read + keys_again + bytes.mask;
     }
   }
   traffic.flops = checked_mul(checked_mul(2, depths), checked_mul(heads, walk.pairs));

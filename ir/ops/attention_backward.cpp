@@ -8,11 +8,20 @@ namespace stepc {
 
 namespace {
 
-// attention_backward(q, k, v, o, lse, do, mask?) → dq, dk, dv: the gradients of attention, with its attributes. The
-// formulas stand at attention_gradients. It has no VJP: second derivatives of attention come from its decomposition.
+// attention_backward(q, k, v, o, lse, do, mask?, offset?) → dq, dk, dv and, with `mask_gradient`, dmask: the gradients
+// of attention, with its attributes. The formulas stand at attention_gradients; a mask that is broadcast receives sums.
+// It has no VJP: second derivatives of attention come from its decomposition.
+
+constexpr std::array<AttrSpec, 12> attrs_with_mask_gradient() {
+  std::array<AttrSpec, 12> attrs = kAttentionAttrs;
+  size_t end = 0;
+  while (!attrs[end].key.empty()) ++end;
+  attrs[end] = {"mask_gradient", AttrKind::boolean, false};
+  return attrs;
+}
 
 std::vector<Type> infer(const InferArgs& args) {
-  const Attention attention = infer_attention(args, 6);
+  const Attention attention = infer_attention(args, kAttentionBackwardMask);
   const Type &q = args.in(0), &k = args.in(1), &v = args.in(2);
   const Shape rows{attention.batch, attention.heads, attention.queries};
   const Type o{q.dtype, {attention.batch, attention.heads, attention.queries, attention.value_depth}};
@@ -20,7 +29,10 @@ std::vector<Type> infer(const InferArgs& args) {
     user_error("o {} and do {} must be {}", to_string(args.in(3)), to_string(args.in(5)), to_string(o));
   if (args.in(4) != Type{statistics_dtype(q.dtype), rows})
     user_error("lse {} must be {}", to_string(args.in(4)), to_string(Type{statistics_dtype(q.dtype), rows}));
-  return {q, k, v};
+  if (!args.attrs.flag("mask_gradient")) return {q, k, v};
+  if (!args.has(kAttentionBackwardMask) || !is_float(args.in(kAttentionBackwardMask).dtype))
+    user_error("the gradient of a mask that is no float");
+  return {q, k, v, args.in(kAttentionBackwardMask)};
 }
 
 // Five contractions over the pairs within the limits: scores again, dv, dP, dq, dk.
@@ -40,7 +52,7 @@ void eval(const EvalArgs& args) {
   const RefTensor &q = args.in(0), &k = args.in(1), &v = args.in(2), &o = args.in(3), &lse = args.in(4),
                   &d_o = args.in(5);
   const Attention a = bind_attention(args.node.attrs, q.type.shape, k.type.shape, v.type.shape);
-  ScoreRows rows(a, q, k, args.has(6) ? &args.in(6) : nullptr);
+  ScoreRows rows(a, args, kAttentionBackwardMask);
   for (int64_t row = 0; row < a.batch * a.heads * a.queries; ++row) {
     const double row_lse = lse.real[static_cast<size_t>(row)];
     if (row_lse == -std::numeric_limits<double>::infinity()) continue;
@@ -59,8 +71,11 @@ void eval(const EvalArgs& args) {
       double* dk_row = args.outputs[1].real.data() + (first_key + key) * a.depth;
       double* dv_row = args.outputs[2].real.data() + (first_key + key) * a.value_depth;
       const double p = std::exp(rows.scores[j] - row_lse);
-      const double ds = p * (dot(d_o_row, v_row, a.value_depth) - delta) * rows.slope[j] * a.scale;
-      for (int64_t d = 0; d < a.value_depth; ++d) dv_row[d] += p * d_o_row[d];
+      const double of_score = p * (dot(d_o_row, v_row, a.value_depth) * rows.kept[j] - delta);
+      const double ds = of_score * rows.slope[j] * a.scale;
+      if (args.outputs.size() > 3)
+        args.outputs[3].real[static_cast<size_t>(rows.mask_index(batch, head, row % a.queries, key))] += of_score;
+      for (int64_t d = 0; d < a.value_depth; ++d) dv_row[d] += p * rows.kept[j] * d_o_row[d];
       for (int64_t d = 0; d < a.depth; ++d) dq_row[d] += ds * k_row[d];
       for (int64_t d = 0; d < a.depth; ++d) dk_row[d] += ds * q_row[d];
     }
@@ -69,11 +84,12 @@ void eval(const EvalArgs& args) {
 
 std::vector<ValueId> decompose(Builder& b, const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
-  const AttentionOperands operands{node.inputs[0], node.inputs[1], node.inputs[2],
-                                   node.inputs.size() > 6 ? node.inputs[6] : kNoValue};
+  const AttentionOperands operands = attention_operands(node, kAttentionBackwardMask);
   const AttentionGradients gradients = attention_gradients(b, bound_attention(graph, node), operands, node.inputs[3],
                                                            node.inputs[4], node.inputs[5], kNoValue);
-  return {gradients.q, gradients.k, gradients.v};
+  if (!node.attrs.flag("mask_gradient")) return {gradients.q, gradients.k, gradients.v};
+  const Type& mask = graph.type(operands.mask);
+  return {gradients.q, gradients.k, gradients.v, b.cast(b.sum_to(gradients.scores, mask.shape), mask.dtype)};
 }
 
 }  // namespace
@@ -82,9 +98,9 @@ constinit const OpDef op_attention_backward = {
     .name = "attention_backward",
     .kind = OpKind::composite,
     .min_inputs = 6,
-    .max_inputs = 7,
-    .outputs = 3,
-    .attrs = kAttentionAttrs,
+    .max_inputs = 8,
+    .outputs = -1,
+    .attrs = attrs_with_mask_gradient(),
     .infer = infer,
     .flops = flops,
     .eval = eval,

@@ -1,6 +1,7 @@
 #include "ir/ops/attention_scores.h"
 
 #include "ir/ops/rows.h"
+#include "ir/philox.h"
 #include "ir/support/error.h"
 
 #include <algorithm>
@@ -52,7 +53,17 @@ Attention infer_attention(const InferArgs& args, size_t mask) {
     if (!broadcasts_to(type.shape, attention.scores_shape()))
       user_error("mask {} does not broadcast to scores {}", to_string(type.shape), to_string(attention.scores_shape()));
   }
+  const bool drops = attention.dropout > 0;
+  if (drops && !args.has(mask + 1)) user_error("dropout {} without an offset", attention.dropout);
+  if (!drops && args.has(mask + 1)) user_error("an offset, but no dropout");
+  if (drops && args.in(mask + 1) != Type{Dtype::i64, Shape()})
+    user_error("the offset is {}, not i64[]", to_string(args.in(mask + 1)));
   return attention;
+}
+
+AttentionOperands attention_operands(const Node& node, size_t mask) {
+  const auto operand = [&](size_t i) { return i < node.inputs.size() ? node.inputs[i] : kNoValue; };
+  return {node.inputs[0], node.inputs[1], node.inputs[2], operand(mask), operand(mask + 1)};
 }
 
 Attention bound_attention(const Graph& graph, const Node& node) {
@@ -96,9 +107,21 @@ ScoreNodes score_nodes(Builder& b, const Attention& attention, const AttentionOp
   return nodes;
 }
 
-// With P = exp(s − lse), 0 on dead rows, and o = P·v:
-//   dv = Pᵀ·do,  dP = do·vᵀ,  ds = P∘(dP − Σ_d do·o + dlse), for Σ_j P·dP = Σ_d do·o (Dao et al. 2022, appendix B.2);
-//   a softcap multiplies by 1 − tanh²;  dq = scale·ds·k,  dk = scale·dsᵀ·q.
+ValueId kept_weights(Builder& b, const Attention& attention, const AttentionOperands& operands) {
+  if (attention.dropout == 0) return kNoValue;
+  const ValueId uniform = b.make(Op::random, {operands.offset},
+                                 {{"shape", attention.scores_shape().dims()}, {"key", attention.dropout_key}});
+  return b.binary(Op::less_equal, b.scalar(attention.dropout, Dtype::f32), uniform);
+}
+
+ValueId dropped(Builder& b, const Attention& attention, ValueId kept, ValueId weights) {
+  if (!kept.valid()) return weights;
+  return b.select(kept, b.mul(weights, attention.kept_scale()), b.scalar_like(0, weights));
+}
+
+// With P = exp(s − lse), 0 on dead rows, Z the factors of dropout and o = (P∘Z)·v:
+//   dv = (P∘Z)ᵀ·do,  dP = Z∘(do·vᵀ),  ds = P∘(dP − Σ_d do·o + dlse), for Σ_j P·dP = Σ_d do·o (Dao et al. 2022, appendix
+//   B.2);  a softcap multiplies by 1 − tanh²;  dq = scale·ds·k,  dk = scale·dsᵀ·q.
 AttentionGradients attention_gradients(Builder& b, const Attention& attention, const AttentionOperands& operands,
                                        ValueId o, ValueId lse, ValueId d_o, ValueId dlse) {
   const Dtype dtype = b.dtype(operands.q);
@@ -108,8 +131,11 @@ AttentionGradients attention_gradients(Builder& b, const Attention& attention, c
   const ValueId p = b.unary(Op::exp, b.sub(scores, shift));
 
   AttentionGradients gradients;
-  gradients.v = grouped_contraction(b, attention, b.cast(p, dtype), d_o, "bh*st,bh*sd->bhtd");
-  const ValueId dp = to_statistics(b, grouped_contraction(b, attention, d_o, operands.v, "bh*sd,bhtd->bh*st"));
+  const ValueId kept = kept_weights(b, attention, operands);
+  gradients.v =
+      grouped_contraction(b, attention, b.cast(dropped(b, attention, kept, p), dtype), d_o, "bh*st,bh*sd->bhtd");
+  const ValueId of_kept = to_statistics(b, grouped_contraction(b, attention, d_o, operands.v, "bh*sd,bhtd->bh*st"));
+  const ValueId dp = dropped(b, attention, kept, of_kept);
   ValueId delta = row_sum(b, b.mul(to_statistics(b, d_o), to_statistics(b, o)), 3);
   if (dlse.valid()) delta = b.sub(delta, b.unsqueeze(dlse, 3));
   gradients.scores = b.mul(p, b.sub(dp, delta));
@@ -122,14 +148,21 @@ AttentionGradients attention_gradients(Builder& b, const Attention& attention, c
   return gradients;
 }
 
-ScoreRows::ScoreRows(const Attention& attention, const RefTensor& q, const RefTensor& k, const RefTensor* mask)
+ScoreRows::ScoreRows(const Attention& attention, const EvalArgs& args, size_t mask)
     : scores(static_cast<size_t>(attention.keys)),
       slope(static_cast<size_t>(attention.keys)),
+      kept(static_cast<size_t>(attention.keys), 1),
       attention_(attention),
-      q_(q),
-      k_(k),
-      mask_(mask) {
-  if (mask != nullptr) mask_strides_ = broadcast_strides(mask->type.shape, attention.scores_shape());
+      q_(args.in(0)),
+      k_(args.in(1)),
+      mask_(args.has(mask) ? &args.in(mask) : nullptr),
+      offset_(args.has(mask + 1) ? args.in(mask + 1).integer[0] : 0) {
+  if (mask_ != nullptr) mask_strides_ = broadcast_strides(mask_->type.shape, attention.scores_shape());
+}
+
+int64_t ScoreRows::mask_index(int64_t batch, int64_t head, int64_t query, int64_t key) const {
+  if (mask_ == nullptr) return 0;
+  return batch * mask_strides_[0] + head * mask_strides_[1] + query * mask_strides_[2] + key * mask_strides_[3];
 }
 
 void ScoreRows::compute(int64_t batch, int64_t head, int64_t query) {
@@ -137,12 +170,16 @@ void ScoreRows::compute(int64_t batch, int64_t head, int64_t query) {
   std::fill(scores.begin(), scores.end(), kExcluded);
   const double* q = q_.real.data() + ((batch * a.heads + head) * a.queries + query) * a.depth;
   const double* keys = k_.real.data() + (batch * a.key_heads + head / a.group()) * a.keys * a.depth;
+  if (a.dropout > 0)
+    for (int64_t key = 0; key < a.keys; ++key) {
+      const int64_t element = ((batch * a.heads + head) * a.queries + query) * a.keys + key;
+      const float uniform = philox_uniform(philox_word(a.dropout_key, offset_, element));
+      kept[static_cast<size_t>(key)] = static_cast<float>(a.dropout) <= uniform ? a.kept_scale() : 0;
+    }
   const Attention::KeyRange range = a.keys_of(query);
   for (int64_t key = range.begin; key < range.end; ++key) {
     const auto j = static_cast<size_t>(key);
-    int64_t at_mask = 0;
-    if (mask_ != nullptr)
-      at_mask = batch * mask_strides_[0] + head * mask_strides_[1] + query * mask_strides_[2] + key * mask_strides_[3];
+    const int64_t at_mask = mask_index(batch, head, query, key);
     if (mask_ != nullptr && !mask_->is_real() && mask_->integer[static_cast<size_t>(at_mask)] == 0) continue;
     double score = 0;
     for (int64_t d = 0; d < a.depth; ++d) score += q[d] * keys[key * a.depth + d];

@@ -17,10 +17,15 @@ constexpr std::array<AttrSpec, 12> kAttentionAttrs = {{{"scale", AttrKind::real}
                                                        {"causal_offset", AttrKind::integer, false},
                                                        {"window_left", AttrKind::integer, false, -1},
                                                        {"window_right", AttrKind::integer, false, -1},
-                                                       {"softcap", AttrKind::real, false}}};
+                                                       {"softcap", AttrKind::real, false},
+                                                       {"dropout", AttrKind::real, false},
+                                                       {"dropout_key", AttrKind::integer, false}}};
 
-// Throws UserError unless q, k, v are floats of one dtype with fitting shapes, and the mask, where there is one, a bool
-// or a float that broadcasts to [B, H, S, T].
+// Where the optional operands stand: the mask, then the offset of dropout.
+constexpr size_t kAttentionMask = 3, kAttentionBackwardMask = 6;
+
+// Throws UserError unless q, k, v are floats of one dtype with fitting shapes, the mask, where there is one, a bool or
+// a float that broadcasts to [B, H, S, T], and the offset, where dropout needs it and only there, i64[].
 Attention infer_attention(const InferArgs& args, size_t mask);
 Attention bound_attention(const Graph& graph, const Node& node);
 
@@ -28,8 +33,9 @@ Attention bound_attention(const Graph& graph, const Node& node);
 
 struct AttentionOperands {
   ValueId q, k, v;
-  ValueId mask;  // kNoValue where there is none
+  ValueId mask, offset;  // kNoValue where there is none
 };
+AttentionOperands attention_operands(const Node& node, size_t mask);
 
 // Scores after scale, softcap, mask and limits, -∞ where a key is excluded: [B, H, S, T], statistics dtype.
 struct ScoreNodes {
@@ -38,10 +44,15 @@ struct ScoreNodes {
 };
 ScoreNodes score_nodes(Builder& b, const Attention& attention, const AttentionOperands& operands);
 
+// Whether a weight is kept, bool [B, H, S, T]; kNoValue without dropout.
+ValueId kept_weights(Builder& b, const Attention& attention, const AttentionOperands& operands);
+// Weights, or their gradients, as dropout leaves them.
+ValueId dropped(Builder& b, const Attention& attention, ValueId kept, ValueId weights);
+
 // Gradients from the result, its log-sum-exp and their gradients; `dlse` may be kNoValue.
 struct AttentionGradients {
   ValueId q, k, v;
-  ValueId scores;  // of what softmax sees, so of an additive mask: [B, H, S, T], statistics dtype
+  ValueId scores;  // of what softmax sees: [B, H, S, T], statistics dtype
 };
 AttentionGradients attention_gradients(Builder& b, const Attention& attention, const AttentionOperands& operands,
                                        ValueId o, ValueId lse, ValueId d_o, ValueId dlse);
@@ -55,15 +66,19 @@ ValueId grouped_contraction(Builder& b, const Attention& attention, ValueId a, V
 // One query's scores against all keys, as ScoreNodes has them.
 class ScoreRows {
  public:
-  ScoreRows(const Attention& attention, const RefTensor& q, const RefTensor& k, const RefTensor* mask);
-  // Fills `scores` (-∞ where excluded) and `slope`, the derivative of the capped score by the scaled one.
+  // The operands of a node whose mask stands at `mask`.
+  ScoreRows(const Attention& attention, const EvalArgs& args, size_t mask);
+  // Fills `scores` (-∞ where excluded), `slope`, the derivative of the capped score by the scaled one, and `kept`, the
+  // factor of dropout.
   void compute(int64_t batch, int64_t head, int64_t query);
-  std::vector<double> scores, slope;
+  int64_t mask_index(int64_t batch, int64_t head, int64_t query, int64_t key) const;
+  std::vector<double> scores, slope, kept;
 
  private:
   const Attention& attention_;
   const RefTensor &q_, &k_;
   const RefTensor* mask_;
+  int64_t offset_ = 0;
   Dims mask_strides_;
 };
 

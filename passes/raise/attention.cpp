@@ -6,6 +6,7 @@
 #include "passes/rewrite.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <string>
@@ -19,6 +20,7 @@
 //   s = c · tanh(s / c)              with a soft cap
 //   s = s + mask                     one or several, or select(mask, s, −∞)
 //   p = softmax(s)
+//   p = select(ratio <= random, p / (1 − ratio), 0)         with dropout
 //   o = contraction(p, v)
 //
 // The composite makes the result of a query without any key 0, where plain softmax makes it NaN. So plain softmax is
@@ -117,6 +119,8 @@ struct Scores {
   double scale = 1;
   double softcap = 0;
   std::vector<ValueId> added;
+  ValueId causal_mask;  // added, causal and nothing else; not in `added`
+  int64_t causal_offset = 0;
   ValueId chosen;  // bool: the key counts where it is true
   bool chosen_negated = false;
   double fill = 0;  // the score of other keys
@@ -186,6 +190,23 @@ std::optional<Scores> scores_before(const Graph& graph, ValueId v) {
   scores.scale *= product.factor;
   scores.contraction = graph.value(last).producer;
   return scores;
+}
+
+// Takes a causal mask out of those that are added: what is left may be as small as one number per key. Such a mask
+// leaves each query a key. Where it is finite, what it hides must not be outweighed by what else is hidden.
+void take_causal_mask(const Graph& graph, Scores& scores) {
+  for (auto mask = scores.added.begin(); mask != scores.added.end(); ++mask) {
+    const std::optional<int64_t> offset = causal_offset(graph, *mask, true);
+    if (!offset) continue;
+    Magnitude others = Magnitude::unit;
+    for (const ValueId other : scores.added)
+      if (other != *mask) others = sum_of(others, magnitude_of(graph, other));
+    if (magnitude_of(graph, *mask) < Magnitude::infinite && others > Magnitude::moderate) continue;
+    scores.causal_mask = *mask;
+    scores.causal_offset = *offset;
+    scores.added.erase(mask);
+    return;
+  }
 }
 
 // No row of the scores can be −∞ throughout, and keys that are hidden contribute exactly nothing.
@@ -271,18 +292,45 @@ ValueId mask_operand(Builder& b, const Scores& scores, const Labels& labels) {
   return with_head_axis(b, sum, labels);
 }
 
-std::optional<int64_t> whole_mask_is_causal(const Graph& graph, const Scores& scores) {
+struct Dropout {
+  double ratio = 0;
+  int64_t key = 0;
+  ValueId offset;
+};
+
+// Takes select(ratio <= random, p / (1 − ratio), 0) apart. The random tensor has p's shape, so p's element order too.
+ValueId peel_dropout(const Graph& graph, ValueId v, Dropout& dropout) {
+  const Node* choice = part(graph, v, Op::select);
+  const Node* kept = choice == nullptr ? nullptr : part(graph, choice->inputs[0], Op::less_equal);
+  const Node* random = kept == nullptr ? nullptr : part(graph, kept->inputs[1], Op::random);
+  if (random == nullptr || graph.shape(kept->inputs[1]) != graph.shape(v)) return v;
+  const std::optional<double> ratio = splat_constant(graph, kept->inputs[0]);
+  if (!ratio || !(*ratio > 0 && *ratio < 1) || !is_number(graph, choice->inputs[2], 0)) return v;
+  const Product scaled = product_of(graph, choice->inputs[1]);
+  const double rounding = dtype_bytes(graph.dtype(v)) < 4 ? 0x1p-7 : 1e-6;
+  const bool by_what_is_kept = std::fabs(scaled.factor * (1 - *ratio) - 1) <= rounding;
+  if (scaled.values.size() != 1 || !by_what_is_kept || !read_once(graph, choice->inputs[1])) return v;
+  dropout = {*ratio, random->attrs.integer("key"), random->inputs[0]};
+  return scaled.values[0];
+}
+
+// Where the diagonal lies that keys must not be beyond, if there is one.
+std::optional<int64_t> causal_limit(const Graph& graph, const Scores& scores) {
   if (scores.chosen.valid()) return causal_offset(graph, scores.chosen, !scores.chosen_negated);
-  return scores.added.size() == 1 ? causal_offset(graph, scores.added[0], true) : std::nullopt;
+  if (scores.causal_mask.valid()) return scores.causal_offset;
+  return std::nullopt;
 }
 
 bool raise_with(Graph& graph, NodeId id, size_t p_operand) {
   const Node& root = graph.node(id);
-  const ValueId p = without_cast(graph, root.inputs[p_operand]);
+  Dropout dropout;
+  const ValueId weights = peel_dropout(graph, without_cast(graph, root.inputs[p_operand]), dropout);
+  const ValueId p = without_cast(graph, weights);
   const Node* softmax = part(graph, p, Op::softmax);
   if (softmax == nullptr || softmax->attrs.integer("axis") + 1 != static_cast<int64_t>(graph.shape(p).rank()))
     return false;
-  const std::optional<Scores> scores = scores_before(graph, softmax->inputs[0]);
+  std::optional<Scores> scores = scores_before(graph, softmax->inputs[0]);
+  if (scores) take_causal_mask(graph, *scores);
   if (!scores || !masks_agree(graph, *scores, softmax->attrs.flag("zero_dead_rows"))) return false;
   const Node& inner = graph.node(scores->contraction);
   const std::optional<Labels> labels = match_labels(graph, inner, root, p_operand);
@@ -301,19 +349,28 @@ bool raise_with(Graph& graph, NodeId id, size_t p_operand) {
 
   std::vector<ValueId> leaves{q.source, k.source, values.source};
   leaves.insert(leaves.end(), scores->added.begin(), scores->added.end());
-  if (scores->chosen.valid()) leaves.push_back(scores->chosen);
+  for (const ValueId mask : {scores->chosen, scores->causal_mask})
+    if (mask.valid()) leaves.push_back(mask);
+  if (dropout.ratio > 0) leaves.push_back(dropout.offset);
   Builder b(graph, covered_origin(graph, id, leaves), id);
   std::vector<ValueId> operands{
       materialise(b, q, labels->batch + labels->query + labels->depth),
       materialise(b, grouped_alike ? k : whole_k, labels->batch + labels->key + labels->depth),
       materialise(b, grouped_alike ? values : whole_v, labels->batch + labels->key + labels->value)};
-  Attrs attrs{{"scale", scores->scale * q.scale * (grouped_alike ? k.scale : 1)}, {"softcap", scores->softcap}};
-  const bool masked = scores->chosen.valid() || !scores->added.empty();
-  if (const std::optional<int64_t> offset = whole_mask_is_causal(graph, *scores)) {
+  Attrs attrs{{"scale", scores->scale * q.scale * (grouped_alike ? k.scale : 1)},
+              {"softcap", scores->softcap},
+              {"dropout", dropout.ratio},
+              {"dropout_key", dropout.key}};
+  const std::optional<int64_t> causal = causal_limit(graph, *scores);
+  if (causal) {
     attrs.set("causal", true);
-    attrs.set("causal_offset", *offset);
-  } else if (masked) {
+    attrs.set("causal_offset", *causal);
+  }
+  if (!scores->added.empty() || (scores->chosen.valid() && !causal))
     operands.push_back(mask_operand(b, *scores, *labels));
+  if (dropout.ratio > 0) {
+    operands.resize(4, kNoValue);
+    operands.push_back(dropout.offset);
   }
   ValueId o = b.make(Op::attention, std::move(operands), std::move(attrs));
   if (labels->batch.size() == 1) o = b.squeeze(o, 1);

@@ -61,11 +61,12 @@ struct Options {
   bool causal = false;
   int64_t offset = 0, left = -1, right = -1;
   double softcap = 0;
+  double dropout = 0;
 };
 
 Attrs attention_attrs(const Options& o, double scale = 0.7) {
-  return {{"scale", scale},        {"causal", o.causal},      {"causal_offset", o.offset},
-          {"window_left", o.left}, {"window_right", o.right}, {"softcap", o.softcap}};
+  return {{"scale", scale},          {"causal", o.causal},   {"causal_offset", o.offset}, {"window_left", o.left},
+          {"window_right", o.right}, {"softcap", o.softcap}, {"dropout", o.dropout},      {"dropout_key", int64_t{3}}};
 }
 
 // attention on q, k, v and a mask, and attention_backward on the same, with any o and lse: its formulas take them as
@@ -78,9 +79,13 @@ void attention_pair(std::vector<Sample>& samples, const std::string& label, cons
   const Shape o{2, sizes.heads, sizes.queries, 3};
   backward.insert(backward.end(),
                   {spread(o, -1, 1, 4), spread({2, sizes.heads, sizes.queries}, 1, 3, 5), spread(o, -1, 1, 6)});
-  if (mask) {
+  if (mask || options.dropout > 0) {
     forward.push_back(mask);
     backward.push_back(mask);
+  }
+  if (options.dropout > 0) {
+    forward.push_back(integers(Dtype::i64, {}, {5}));
+    backward.push_back(forward.back());
   }
   samples.push_back({.op = Op::attention,
                      .label = label,
@@ -90,6 +95,10 @@ void attention_pair(std::vector<Sample>& samples, const std::string& label, cons
   if (mask && mask->is_real() && std::isfinite(mask->real[0]))
     samples.push_back({Op::attention, label + ", with its gradient", forward, attention_attrs(options)});
   samples.push_back({Op::attention_backward, label, backward, attention_attrs(options)});
+  if (!mask || !mask->is_real()) return;
+  Attrs attrs = attention_attrs(options);
+  attrs.set("mask_gradient", true);
+  samples.push_back({Op::attention_backward, label + ", of the mask too", backward, attrs});
 }
 
 void attention_variants(std::vector<Sample>& samples) {
@@ -107,6 +116,10 @@ void attention_variants(std::vector<Sample>& samples) {
   attention_pair(samples, "one key", {.queries = 2, .keys = 1}, {});
   attention_pair(samples, "no keys", {.keys = 0}, {});
   attention_pair(samples, "no queries", {.queries = 0}, {});
+  attention_pair(samples, "dropout", {.queries = 5, .keys = 7}, {.dropout = 0.3});
+  attention_pair(samples, "dropout, grouped, causal, capped", {.heads = 4, .queries = 4},
+                 {.causal = true, .softcap = 1.5, .dropout = 0.5});
+  attention_pair(samples, "all dropped", {}, {.dropout = 1});
 }
 
 void mask_variants(std::vector<Sample>& samples) {
@@ -118,6 +131,7 @@ void mask_variants(std::vector<Sample>& samples) {
   attention_pair(samples, "bias per head", {}, {.causal = true}, spread({1, 2, 3, 4}, -1, 1, 7));
   attention_pair(samples, "bias of all", {.heads = 4}, {.softcap = 1.5}, spread({2, 4, 3, 4}, -1, 1, 7));
   attention_pair(samples, "bias per key", {}, {}, spread({4}, -1, 1, 7));
+  attention_pair(samples, "bias per query, dropout", {}, {.dropout = 0.4}, spread({2, 1, 3, 1}, -1, 1, 7));
   attention_pair(samples, "infinite mask", {}, {},
                  reals(kF64, {3, 4}, {-kInf, 0, 0, -kInf, -kInf, -kInf, -kInf, -kInf, 0, -1, 0, 0}));
 }
@@ -168,6 +182,9 @@ void attention_refusals(std::vector<Refusal>& refusals) {
   refuse("batch", {2, 4, 3, 2}, {2, 4, 3, 2}, {}, "batch sizes differ");
   refuse("window", {1, 4, 3, 2}, {1, 4, 3, 2}, {.left = -2}, "-1 (no limit) or more");
   refuse("softcap", {1, 4, 3, 2}, {1, 4, 3, 2}, {.softcap = -1}, "softcap -1 is negative");
+  refuse("dropout", {1, 4, 3, 2}, {1, 4, 3, 2}, {.dropout = 1.5}, "dropout 1.5 is not in [0, 1]");
+  refuse("no offset", {1, 4, 3, 2}, {1, 4, 3, 2}, {.dropout = 0.5}, "dropout 0.5 without an offset");
+  refuse("no heads", {1, 0, 3, 2}, {1, 0, 3, 2}, {}, "there are no heads");
   refuse("mask shape", {1, 4, 3, 2}, {1, 4, 3, 2}, {}, "mask [2,3] does not broadcast to scores [1,4,3,3]",
          spread({2, 3}));
   refuse("mask dtype", {1, 4, 3, 2}, {1, 4, 3, 2}, {}, "a mask of i64", integers(Dtype::i64, {1}, {1}));

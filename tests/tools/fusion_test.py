@@ -120,7 +120,7 @@ class FusionReportTest(StepcTest):
 
 
 class FusionEdgesTest(StepcTest):
-    PLAN = [*PLAN, "--dim", "batch=2", "--fuse"]
+    PLAN = [*PLAN, "--dim", "batch=2", "--fuse-loss", "off", "--fuse"]  # that edge is the pass fuse-loss's
 
     def verdicts(self, lines="# none"):
         (self.folder / "edges.txt").write_text(lines)

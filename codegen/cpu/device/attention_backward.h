@@ -4,22 +4,29 @@
 
 // The gradients of attention from q, k, v, the result o and its log-sum-exp (Dao et al. 2022, appendix B.4). With
 // delta = Σ_d do·o per query, per tile:
-//   P = exp(s − lse),  dP = do·vᵀ,  dS = P∘(dP − delta)∘slope·scale,
-//   dv += Pᵀ·do,  dk += dSᵀ·q,  dq += dS·k
+//   P = exp(s − lse),  dP = Z∘(do·vᵀ) with the factors Z of dropout,  dS = P∘(dP − delta)∘slope·scale,
+//   dv += (P∘Z)ᵀ·do,  dk += dSᵀ·q,  dq += dS·k,  dmask += P∘(dP − delta)
 // Scores are held as [queries][keys]: nothing is summed per query, and only the tile of keys, which stays for all its
 // queries, is needed transposed. Sums run in the order of tiles, never across threads.
 namespace stepc_device {
 
+template <typename E, typename Mask>
 struct AttentionGradients {
-  AttentionTensor q, k, v, o, lse, d_o;
-  AttentionTensor dq, dk, dv;
+  AttentionTensor<E> q, k, v, o;
+  AttentionTensor<float> lse;
+  AttentionTensor<E> d_o, dq, dk, dv;
+  AttentionTensor<Mask> d_mask;  // strides over [batch, head, query, key], 0 where it is a sum
 };
 
-template <int64_t kQueries, int64_t kKeys, int64_t kDepth, int64_t kValueDepth>
+// Which gradient of the scores is found.
+enum class GradientOf { products, mask };
+
+template <int64_t kQueries, int64_t kKeys, int64_t kDepth, int64_t kValueDepth, bool kMaskGradient, typename E,
+          typename Mask>
 class AttentionBackward {
  public:
   // `delta`: [batch, heads, queries].
-  AttentionBackward(const AttentionProblem& problem, const AttentionGradients& tensors, float* delta)
+  AttentionBackward(const AttentionProblem<Mask>& problem, const AttentionGradients<E, Mask>& tensors, float* delta)
       : p_(problem), t_(tensors), delta_of_all_(delta) {}
 
   void find_delta(int64_t batch, int64_t head, int64_t query) {
@@ -41,7 +48,7 @@ class AttentionBackward {
       for (int64_t query = range.begin; query < range.end; query += kQueries) {
         const int64_t rows = clamped(p_.queries - query, 0, kQueries);
         load_queries(batch, head, query, rows);
-        gradient_of_scores({batch, head, query, key, rows, columns});
+        gradient_of_scores<GradientOf::products>({batch, head, query, key, rows, columns});
         multiply_transposed<true>(s_, d_o_, dv_);
         multiply_transposed<true>(ds_, q_, dk_);
         if (!kAddToQueries) continue;
@@ -61,10 +68,20 @@ class AttentionBackward {
     for (int64_t key = range.begin; key < range.end; key += kKeys) {
       const int64_t columns = clamped(p_.keys - key, 0, kKeys);
       load_keys(batch, head / (p_.heads / p_.key_heads), key, columns);
-      gradient_of_scores({batch, head, query, key, rows, columns});
+      gradient_of_scores<GradientOf::products>({batch, head, query, key, rows, columns});
       multiply<true, kKeys>(ds_, k_, dq_);
     }
     store_tile<false, kDepth>(t_.dq.matrix(batch, head, query), dq_, rows);
+  }
+
+  // The gradient of the mask in one tile of queries and keys, or in all of them where it is broadcast.
+  void mask(Range batches, Range heads, Range queries, Range keys) {
+    mask_sum_.fill(0);
+    for (int64_t batch = batches.begin; batch < batches.end; ++batch)
+      for (int64_t head = heads.begin; head < heads.end; ++head)
+        for (int64_t query = queries.begin; query < queries.end; query += kQueries)
+          add_to_mask(batch, head, query, keys);
+    store_mask(batches.begin, heads.begin, queries, keys);
   }
 
   void clear_queries(int64_t batch, int64_t head) {
@@ -97,31 +114,66 @@ class AttentionBackward {
     }
   }
 
-  // P in s_ and dS in ds_.
+  void add_to_mask(int64_t batch, int64_t head, int64_t query, Range keys) {
+    const int64_t rows = clamped(p_.queries - query, 0, kQueries);
+    const Range range = keys_of<kKeys>(p_, query, query + rows - 1);
+    load_queries(batch, head, query, rows);
+    for (int64_t key = keys.begin; key < keys.end; key += kKeys) {
+      if (key + kKeys <= range.begin || key >= range.end) continue;
+      const int64_t columns = clamped(p_.keys - key, 0, kKeys);
+      load_keys(batch, head / (p_.heads / p_.key_heads), key, columns);
+      gradient_of_scores<GradientOf::mask>({batch, head, query, key, rows, columns});
+      for (int64_t i = 0; i < kQueries; ++i) {
+        float* const sum = mask_sum_.row(i);
+        for (int64_t j = 0; j < kKeys; ++j) sum[j] = sum[j] + ds_.row(i)[j];
+      }
+    }
+  }
+
+  void store_mask(int64_t batch, int64_t head, Range queries, Range keys) {
+    const int64_t* const strides = t_.d_mask.strides;
+    Tile<kQueries, kKeys>& sum = mask_sum_;
+    if (strides[2] == 0)
+      for (int64_t i = 1; i < kQueries; ++i)
+        for (int64_t j = 0; j < kKeys; ++j) sum.row(0)[j] = sum.row(0)[j] + sum.row(i)[j];
+    if (strides[3] == 0)
+      for (int64_t i = 0; i < kQueries; ++i)
+        for (int64_t j = 1; j < kKeys; ++j) sum.row(i)[0] = sum.row(i)[0] + sum.row(i)[j];
+    const int64_t rows = strides[2] == 0 ? 1 : clamped(p_.queries - queries.begin, 0, kQueries);
+    const int64_t columns = strides[3] == 0 ? 1 : clamped(p_.keys - keys.begin, 0, kKeys);
+    Mask* const to = t_.d_mask.at(batch, head, queries.begin) + keys.begin * strides[3];
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = 0; j < columns; ++j) narrow(sum.row(i)[j], to[i * strides[2] + j * strides[3]]);
+  }
+
+  // P∘Z in s_ and dS in ds_.
+  template <GradientOf kOf>
   void gradient_of_scores(const ScorePlace& at) {
     multiply<false, kDepth>(q_, k_transposed_, s_);
     rules_.template apply<true>(p_, queries_by_keys(p_, at), s_, slopes_);
     multiply<false, kValueDepth>(d_o_, v_transposed_, ds_);
-    const bool capped = p_.softcap != 0;
-    const float scale = p_.scale;
+    const bool capped = kOf == GradientOf::products && p_.softcap != 0, drops = p_.dropout != 0;
+    const float scale = kOf == GradientOf::products ? p_.scale : 1.0F;
+    if (drops) rules_.template find_factors<false>(p_, at);
     for (int64_t i = 0; i < kQueries; ++i) {
       float* const x = s_.row(i);
       float* const y = ds_.row(i);
       const float* const slope = slopes_.row(i);
       const float shift = shift_[i], delta = delta_[i];
+      if (drops) scale_row<kKeys>(y, rules_.factors(i));
       STEPC_INDEPENDENT
       for (int64_t j = 0; j < kKeys; ++j) {
         const float p = exp_bounded_f32(x[j] - shift);
         y[j] = x[j] == -__builtin_inff() ? 0.0F : p * (y[j] - delta) * scale;
         x[j] = p;
       }
-      if (capped)
-        for (int64_t j = 0; j < kKeys; ++j) y[j] = y[j] * slope[j];
+      if (capped) scale_row<kKeys>(y, slope);
+      if (drops) scale_row<kKeys>(x, rules_.factors(i));
     }
   }
 
-  const AttentionProblem& p_;
-  const AttentionGradients& t_;
+  const AttentionProblem<Mask>& p_;
+  const AttentionGradients<E, Mask>& t_;
   float* const delta_of_all_;
   Tile<kQueries, kDepth> q_, dq_;
   Tile<kQueries, kValueDepth> o_, d_o_;
@@ -131,14 +183,17 @@ class AttentionBackward {
   Tile<tile_columns(kValueDepth), kKeys> v_transposed_;
   ScoreRules<kQueries, kKeys> rules_;
   Tile<kQueries, kKeys> s_, ds_, slopes_;
+  Tile<kMaskGradient ? kQueries : 1, kKeys> mask_sum_;
   float shift_[kQueries], delta_[kQueries];
 };
 
 // One task per batch and key head, which owns all gradients of its heads; or, with kTwoPhases, one per tile, first of
 // keys, then of queries: scores are formed twice, but few heads keep many threads busy.
-template <int64_t kQueries, int64_t kKeys, int64_t kDepth, int64_t kValueDepth, bool kTwoPhases>
-inline void attention_backward(const StepcKernelArgs* args, const AttentionProblem& p, const AttentionGradients& t) {
-  typedef AttentionBackward<kQueries, kKeys, kDepth, kValueDepth> Backward;
+template <int64_t kQueries, int64_t kKeys, int64_t kDepth, int64_t kValueDepth, bool kTwoPhases, bool kMaskGradient,
+          typename E, typename Mask>
+inline void attention_backward(const StepcKernelArgs* args, const AttentionProblem<Mask>& p,
+                               const AttentionGradients<E, Mask>& t) {
+  typedef AttentionBackward<kQueries, kKeys, kDepth, kValueDepth, kMaskGradient, E, Mask> Backward;
   static_assert(sizeof(Backward) <= kAttentionStack, "tiles too large");
   const int64_t key_tiles = (p.keys + kKeys - 1) / kKeys, query_tiles = (p.queries + kQueries - 1) / kQueries;
   const auto for_each = [&](int64_t tasks, const auto& run) {
@@ -168,6 +223,20 @@ inline void attention_backward(const StepcKernelArgs* args, const AttentionProbl
       const int64_t batch = task / p.key_heads, key_head = task % p.key_heads, group = p.heads / p.key_heads;
       for (int64_t head = key_head * group; head < (key_head + 1) * group; ++head) backward.clear_queries(batch, head);
       for (int64_t key = 0; key < p.keys; key += kKeys) backward.template keys<true>(batch, key_head, key);
+    });
+  }
+  if constexpr (kMaskGradient) {
+    // One task per tile of the mask; what it is broadcast over is a sum in one task.
+    const int64_t* const m = t.d_mask.strides;
+    const int64_t tiles[4] = {m[0] == 0 ? 1 : p.batch, m[1] == 0 ? 1 : p.heads, m[2] == 0 ? 1 : query_tiles,
+                              m[3] == 0 ? 1 : key_tiles};
+    const auto part = [](int64_t stride, int64_t tile, int64_t size, int64_t extent) {
+      return stride == 0 ? Range{0, extent} : Range{tile * size, clamped((tile + 1) * size, 0, extent)};
+    };
+    for_each(tiles[0] * tiles[1] * tiles[2] * tiles[3], [&](Backward& backward, int64_t task) {
+      const int64_t key = task % tiles[3], query = task / tiles[3] % tiles[2], row = task / tiles[3] / tiles[2];
+      backward.mask(part(m[0], row / tiles[1], 1, p.batch), part(m[1], row % tiles[1], 1, p.heads),
+                    part(m[2], query, kQueries, p.queries), part(m[3], key, kKeys, p.keys));
     });
   }
 }

@@ -25,8 +25,8 @@ struct LossProblem {
   bool mean, total;  // total: the loss is one number, the sum over rows or their mean
   LossRows<float> x, dx;
   int64_t x_column_stride, dx_column_stride;
-  MatrixView w, dw;   // [class][column]
-  const float* bias;  // null: none
+  MatrixView<float> w, dw;  // [class][column]
+  const float* bias;        // null: none
   float* dbias;
   int64_t bias_stride, dbias_stride;
   LossRows<Label> labels;
@@ -117,7 +117,7 @@ class LinearCrossEntropy {
   }
 
   // `rows` rows of `columns` elements of a matrix; the rest of the tile is 0.
-  static void load(WeightsTile& tile, const MatrixView& from, int64_t rows, int64_t columns) {
+  static void load(WeightsTile& tile, const MatrixView<float>& from, int64_t rows, int64_t columns) {
     if (from.column_stride != 1 && from.row_stride == 1) {
       Tile<kStep, kClasses> across;
       for (int64_t c = 0; c < kStep; ++c) {
@@ -140,7 +140,7 @@ class LinearCrossEntropy {
     }
   }
 
-  static void store(const WeightsTile& tile, const MatrixView& to, int64_t rows, int64_t columns) {
+  static void store(const WeightsTile& tile, const MatrixView<float>& to, int64_t rows, int64_t columns) {
     if (to.column_stride != 1 && to.row_stride == 1) {
       Tile<kStep, kClasses> across;
       transpose(tile, across);
@@ -152,7 +152,7 @@ class LinearCrossEntropy {
       for (int64_t c = 0; c < columns; ++c) to.data[r * to.row_stride + c * to.column_stride] = tile.row(r)[c];
   }
 
-  static MatrixView part(const MatrixView& of, int64_t tile, int64_t block) {
+  static MatrixView<float> part(const MatrixView<float>& of, int64_t tile, int64_t block) {
     return {of.data + tile * kClasses * of.row_stride + block * kStep * of.column_stride, of.row_stride,
             of.column_stride};
   }
@@ -276,7 +276,7 @@ class LinearCrossEntropy {
         multiply_transposed<true>(logits(tile), w, dx);
       }
       if (!kGradW) continue;
-      const MatrixView dw = part(p_.dw, tile, block);
+      const MatrixView<float> dw = part(p_.dw, tile, block);
       if (first_ == 0)
         w.fill(0);
       else

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "codegen/cpu/device/half.h"
 #include "codegen/cpu/device/reduce.h"
 
 // Matrices of a few thousand floats in cache, and their products: what attention is made of. A tile's rows are padded
@@ -115,9 +116,24 @@ inline void multiply_transposed(const A& a, const B& b, C& c) {
                                                                                              c.values);
 }
 
+// Elements as they lie in memory; tiles hold f32.
+struct Bf16 {
+  uint16_t bits;
+};
+struct F16 {
+  uint16_t bits;
+};
+inline float widened(float x) { return x; }
+inline float widened(Bf16 x) { return bf16_to_f32(x.bits); }
+inline float widened(F16 x) { return f16_to_f32(x.bits); }
+inline void narrow(float x, float& to) { to = x; }
+inline void narrow(float x, Bf16& to) { to.bits = f32_to_bf16(x); }
+inline void narrow(float x, F16& to) { to.bits = f32_to_f16(x); }
+
 // A matrix in memory, strides in elements.
+template <typename E>
 struct MatrixView {
-  float* data;
+  E* data;
   int64_t row_stride, column_stride;
 };
 
@@ -127,17 +143,21 @@ inline void copy_row(float* to, const float* from) {
   for (int64_t c = 0; c < kWhole; c += kTileLanes) store_lanes(to + c, load_lanes(from + c));
   for (int64_t c = kWhole; c < kColumns; ++c) to[c] = from[c];
 }
+template <int64_t kColumns, typename E>
+inline void copy_row(float* to, const E* from) {
+  for (int64_t c = 0; c < kColumns; ++c) to[c] = widened(from[c]);
+}
 
 // The first `rows` rows of kColumns elements; the rest of the tile is 0.
-template <int64_t kColumns, typename T>
-inline void load_tile(T& tile, const MatrixView& from, int64_t rows) {
+template <int64_t kColumns, typename T, typename E>
+inline void load_tile(T& tile, const MatrixView<E>& from, int64_t rows) {
   for (int64_t r = 0; r < rows; ++r) {
     float* const to = tile.row(r);
-    const float* const x = from.data + r * from.row_stride;
+    const E* const x = from.data + r * from.row_stride;
     if (from.column_stride == 1)
       copy_row<kColumns>(to, x);
     else
-      for (int64_t c = 0; c < kColumns; ++c) to[c] = x[c * from.column_stride];
+      for (int64_t c = 0; c < kColumns; ++c) to[c] = widened(x[c * from.column_stride]);
     for (int64_t c = kColumns; c < T::kColumns; ++c) to[c] = 0;
   }
   for (int64_t r = rows; r < T::kRows; ++r)
@@ -145,15 +165,16 @@ inline void load_tile(T& tile, const MatrixView& from, int64_t rows) {
 }
 
 // to ← (kAdd ? to : 0) + tile, over `rows` rows of kColumns elements.
-template <bool kAdd, int64_t kColumns, typename T>
-inline void store_tile(const MatrixView& to, const T& tile, int64_t rows) {
+template <bool kAdd, int64_t kColumns, typename T, typename E>
+inline void store_tile(const MatrixView<E>& to, const T& tile, int64_t rows) {
+  const auto put = [](float x, E& y) { narrow(kAdd ? widened(y) + x : x, y); };
   for (int64_t r = 0; r < rows; ++r) {
-    float* const y = to.data + r * to.row_stride;
+    E* const y = to.data + r * to.row_stride;
     const float* const x = tile.row(r);
     if (to.column_stride == 1)
-      for (int64_t c = 0; c < kColumns; ++c) y[c] = kAdd ? y[c] + x[c] : x[c];
+      for (int64_t c = 0; c < kColumns; ++c) put(x[c], y[c]);
     else
-      for (int64_t c = 0; c < kColumns; ++c) y[c * to.column_stride] = kAdd ? y[c * to.column_stride] + x[c] : x[c];
+      for (int64_t c = 0; c < kColumns; ++c) put(x[c], y[c * to.column_stride]);
   }
 }
 
