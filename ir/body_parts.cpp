@@ -14,8 +14,12 @@ class NodeSets {
     std::iota(parent_.begin(), parent_.end(), 0);
   }
   int32_t find(int32_t node) {
-    int32_t& parent = parent_[static_cast<size_t>(node)];
-    return parent == node ? node : parent = find(parent);
+    while (true) {
+      int32_t& parent = parent_[static_cast<size_t>(node)];
+      if (parent == node) return node;
+      parent = parent_[static_cast<size_t>(parent)];
+      node = parent;
+    }
   }
   void join(NodeId a, NodeId b) { parent_[static_cast<size_t>(find(a.index))] = find(b.index); }
 

@@ -1,9 +1,12 @@
 #include "ir/layout.h"
 
 #include "ir/op_def.h"
+#include "ir/support/checked.h"
 #include "ir/support/error.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 namespace stepc {
 namespace {
@@ -37,12 +40,19 @@ std::optional<Dims> reshape_strides(const Shape& from, const Dims& strides, cons
 // Bytes that the views of a value copy where it lies as `layout` says.
 int64_t copied_bytes(const Graph& graph, ValueId value, const Layout& layout) {
   int64_t bytes = 0;
-  for (const Use& use : graph.value(value).uses) {
-    const Node& view = graph.node(use.node);
-    if (op_def(view.op).kind != OpKind::view) continue;
-    const ValueId result = view.outputs[0];
-    const std::optional<Layout> alias = view_layout(view, layout, graph.shape(value), graph.shape(result));
-    bytes += alias ? copied_bytes(graph, result, *alias) : graph.type(result).bytes();
+  std::vector<std::pair<ValueId, Layout>> pending{{value, layout}};
+  while (!pending.empty()) {
+    const auto [source, from] = std::move(pending.back());
+    pending.pop_back();
+    for (const Use& use : graph.value(source).uses) {
+      const Node& view = graph.node(use.node);
+      if (op_def(view.op).kind != OpKind::view) continue;
+      const ValueId result = view.outputs[0];
+      if (std::optional<Layout> alias = view_layout(view, from, graph.shape(source), graph.shape(result)))
+        pending.emplace_back(result, std::move(*alias));
+      else
+        bytes = checked_add(bytes, graph.type(result).bytes());
+    }
   }
   return bytes;
 }
@@ -83,10 +93,12 @@ Dims own_strides(const Graph& graph, ValueId value) {
   if (is_loss_gradient(*producer)) return transposed_gradient(graph, value).value_or(best);
   if (producer->op != Op::attention && producer->op != Op::attention_backward) return best;
   int64_t least = copied_bytes(graph, value, {value, 0, best});
+  std::set<Dims> tried{best};
   for (const Use& use : graph.value(value).uses) {
     const Node& reader = graph.node(use.node);
     if (reader.op != Op::transpose) continue;
     Dims strides = strides_before(reader, graph.shape(reader.outputs[0]));
+    if (!tried.insert(strides).second) continue;
     const int64_t copied = copied_bytes(graph, value, {value, 0, strides});
     if (copied < least || (copied == least && strides > best)) least = copied, best = std::move(strides);
   }

@@ -5,8 +5,9 @@
 // Level `off` expands them all: the backward is then that of the primitives, as an eager framework would have it. Level
 // `pointwise` expands attention and linear cross-entropy alone, whose own derivatives would recompute scores and
 // logits; the other composites have better derivatives than their parts, and what of them has no kernel is expanded
-// after autodiff (pass lower). Level `full` keeps attention where a kernel carries it, unless --fuse-attention off.
-// What a decomposition makes may be composite again (attention makes softmax), so it is visited too.
+// after autodiff (pass lower). Level `full` keeps the two where a kernel carries them, attention unless
+// --fuse-attention off. What a decomposition makes may be composite again (attention makes softmax), so it is visited
+// too.
 
 #include "ir/kernel.h"
 #include "passes/composites.h"

@@ -19,6 +19,7 @@
 #include "ir/support/error.h"
 #include "passes/fusion/clusters.h"
 #include "passes/fusion/outline.h"
+#include "passes/fusion/regions.h"
 #include "passes/fusion/step_part.h"
 #include "passes/memory/list_schedule.h"
 #include "passes/pass.h"

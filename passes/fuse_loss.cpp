@@ -10,7 +10,6 @@
 
 #include "ir/builder.h"
 #include "ir/einsum.h"
-#include "ir/op_def.h"
 #include "passes/pass.h"
 #include "passes/raise/match.h"
 #include "passes/rewrite.h"
@@ -134,12 +133,6 @@ void fuse(Graph& graph, NodeId id, const LinearLayer& layer, const LinearOperand
   replace_node(graph, id, b.make(Op::linear_cross_entropy, std::move(inputs), graph.node(id).attrs));
 }
 
-std::string text_of(const Graph& graph, NodeId id) {
-  const ValueId value = graph.node(id).outputs[0];
-  const std::string& name = graph.value(value).name;
-  return fmt::format("{} %{}", op_name(graph.node(id).op), name.empty() ? std::to_string(value.index) : name);
-}
-
 bool run(Graph& graph, PassContext& context) {
   if (context.options.fuse != FuseLevel::full) return false;
   bool changed = false;
@@ -147,7 +140,7 @@ bool run(Graph& graph, PassContext& context) {
     if (!graph.alive(id) || graph.node(id).op != Op::cross_entropy) continue;
     std::optional<LinearLayer> layer = layer_behind(graph, graph.node(id));
     if (!layer) continue;
-    FusionVerdict verdict{text_of(graph, layer->contraction), text_of(graph, id), false, {}};
+    FusionVerdict verdict{edge_end(graph, layer->contraction), edge_end(graph, id), false, {}};
     const std::optional<LinearOperands> operands = operands_of(graph, graph.node(layer->contraction));
     if (!context.options.fuse_loss)
       layer->why_not = "--fuse-loss off";

@@ -3,7 +3,7 @@
 #include "ir/cost/roofline.h"
 #include "ir/graph.h"
 #include "ir/plan.h"
-#include "passes/fusion/regions.h"
+#include "passes/fusion/verdict.h"
 #include "passes/options.h"
 
 #include <cstdint>

@@ -34,7 +34,7 @@ void FusionEdges::collect(const Partition& partition) {
 void FusionEdges::apply(std::span<const FusionOverride> overrides) {
   std::vector<bool> used(overrides.size(), false);
   for (FusionEdge& edge : edges_) {
-    const std::string producer = text(edge.producer), consumer = text(edge.consumer);
+    const std::string producer = edge_end(graph_, edge.producer), consumer = edge_end(graph_, edge.consumer);
     for (size_t i = 0; i < overrides.size(); ++i) {
       const FusionOverride& rule = overrides[i];
       if (!glob_matches(rule.producer, producer) || !glob_matches(rule.consumer, consumer)) continue;
@@ -72,7 +72,7 @@ std::vector<FusionVerdict> FusionEdges::verdicts(const Partition& partition) con
   std::vector<FusionVerdict> result;
   for (const FusionEdge& edge : edges_) {
     const int32_t cluster = partition.clusters().of(edge.consumer);
-    FusionVerdict verdict{text(edge.producer), text(edge.consumer), true, "one kernel"};
+    FusionVerdict verdict{edge_end(graph_, edge.producer), edge_end(graph_, edge.consumer), true, "one kernel"};
     if (partition.copies(cluster).contains(edge.producer))
       verdict.reason = "recomputed in the consumer";
     else if (partition.clusters().of(edge.producer) != cluster)
@@ -83,14 +83,8 @@ std::vector<FusionVerdict> FusionEdges::verdicts(const Partition& partition) con
   return result;
 }
 
-std::string FusionEdges::text(NodeId id) const {
-  const ValueId value = graph_.node(id).outputs[0];
-  const std::string& name = graph_.value(value).name;
-  return fmt::format("{} %{}", op_name(graph_.node(id).op), name.empty() ? std::to_string(value.index) : name);
-}
-
 std::string FusionEdges::text(const FusionEdge& edge) const {
-  return fmt::format("{} -> {}", text(edge.producer), text(edge.consumer));
+  return fmt::format("{} -> {}", edge_end(graph_, edge.producer), edge_end(graph_, edge.consumer));
 }
 
 }  // namespace stepc

@@ -2,6 +2,7 @@
 
 #include "passes/fusion/override.h"
 #include "passes/fusion/partition.h"
+#include "passes/fusion/verdict.h"
 
 #include <initializer_list>
 #include <map>
@@ -11,13 +12,6 @@
 #include <vector>
 
 namespace stepc {
-
-// What became of an edge between two nodes that each could be in a kernel.
-struct FusionVerdict {
-  std::string producer, consumer;  // "op %value"
-  bool fused = false;
-  std::string reason;
-};
 
 // What the user says of an edge.
 enum class EdgeRule : uint8_t { none, forced, forbidden };
@@ -45,7 +39,6 @@ class FusionEdges {
   std::string text(const FusionEdge& edge) const;
 
  private:
-  std::string text(NodeId node) const;
   void collect(const Partition& partition);
   void apply(std::span<const FusionOverride> overrides);
 

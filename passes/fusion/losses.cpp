@@ -1,9 +1,6 @@
 #include "passes/fusion/losses.h"
 
-#include "ir/op_def.h"
 #include "passes/fusion/step_part.h"
-
-#include <fmt/core.h>
 
 #include <algorithm>
 #include <string>
@@ -40,12 +37,6 @@ std::string why_not(const Graph& graph, Partition& partition, NodeId loss, NodeI
   return {};
 }
 
-std::string text_of(const Graph& graph, NodeId id) {
-  const ValueId value = graph.node(id).outputs[0];
-  const std::string& name = graph.value(value).name;
-  return fmt::format("{} %{}", op_name(graph.node(id).op), name.empty() ? std::to_string(value.index) : name);
-}
-
 }  // namespace
 
 void join_losses(const Graph& graph, Partition& partition, std::vector<FusionVerdict>& verdicts) {
@@ -54,7 +45,7 @@ void join_losses(const Graph& graph, Partition& partition, std::vector<FusionVer
     const NodeId loss = loss_of(graph, graph.node(id));
     if (!loss.valid()) continue;
     const std::string reason = why_not(graph, partition, loss, id);
-    verdicts.push_back({text_of(graph, loss), text_of(graph, id), reason.empty(),
+    verdicts.push_back({edge_end(graph, loss), edge_end(graph, id), reason.empty(),
                         reason.empty() ? "one kernel: the logits are made once" : reason});
   }
 }

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "passes/fusion/partition.h"
-#include "passes/fusion/regions.h"
+#include "passes/fusion/verdict.h"
 
 #include <vector>
 

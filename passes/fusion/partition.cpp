@@ -4,32 +4,43 @@
 
 namespace stepc {
 
-NodeId Partition::producer(ValueId value) const {
-  NodeId node = graph_.value(value).producer;
-  while (node.valid() && is_view(node)) {
-    value = graph_.node(node).inputs[0];
-    node = graph_.value(value).producer;
+Partition::Partition(const Graph& graph)
+    : graph_(graph),
+      layouts_(graph),
+      clusters_(graph),
+      kept_(static_cast<size_t>(graph.value_limit())),
+      copied_into_(static_cast<size_t>(graph.node_limit())),
+      copies_(static_cast<size_t>(graph.node_count())) {
+  for (const GraphOutput& output : graph.outputs()) {
+    ValueId value = output.value;
+    for (NodeId view = graph.value(value).producer; !is_kept(value); view = graph.value(value).producer) {
+      kept_[static_cast<size_t>(value.index)] = true;
+      if (!view.valid() || !is_view(view)) break;
+      value = graph.node(view).inputs[0];
+    }
   }
-  return is_free_source(graph_, value) ? kNoNode : node;
 }
 
-bool Partition::is_kept(ValueId value) const {
-  if (graph_.is_output(value)) return true;
-  return std::ranges::any_of(graph_.value(value).uses, [&](const Use& use) {
-    return is_view(use.node) && is_kept(graph_.node(use.node).outputs[0]);
-  });
+NodeId Partition::producer(ValueId value) const {
+  const ValueId block = layouts_.block(value);
+  return is_free_source(graph_, block) ? kNoNode : graph_.value(block).producer;
 }
 
 void Partition::add_readers(ValueId value, NodeId maker, std::set<int32_t>& readers) const {
-  for (const Use& use : graph_.value(value).uses) {
-    if (is_view(use.node)) {
-      add_readers(graph_.node(use.node).outputs[0], maker, readers);
-      continue;
+  std::vector<ValueId> pending{value};
+  while (!pending.empty()) {
+    const ValueId next = pending.back();
+    pending.pop_back();
+    for (const Use& use : graph_.value(next).uses) {
+      if (is_view(use.node)) {
+        pending.push_back(graph_.node(use.node).outputs[0]);
+        continue;
+      }
+      const int32_t own = clusters_.of(use.node);
+      if (!computes(own, maker)) readers.insert(own);
+      for (const int32_t copy : copied_into_[static_cast<size_t>(use.node.index)])
+        if (!computes(copy, maker)) readers.insert(copy);
     }
-    const int32_t own = clusters_.of(use.node);
-    if (!computes(own, maker)) readers.insert(own);
-    for (const int32_t copy : copied_into_[static_cast<size_t>(use.node.index)])
-      if (!computes(copy, maker)) readers.insert(copy);
   }
 }
 

@@ -16,12 +16,7 @@ namespace stepc {
 // region (ir/kernel.h) a cluster is. Views that alias belong to nobody; a region takes along those between its nodes.
 class Partition {
  public:
-  explicit Partition(const Graph& graph)
-      : graph_(graph),
-        layouts_(graph),
-        clusters_(graph),
-        copied_into_(static_cast<size_t>(graph.node_limit())),
-        copies_(static_cast<size_t>(graph.node_count())) {}
+  explicit Partition(const Graph& graph);
 
   Clusters& clusters() { return clusters_; }
   const Clusters& clusters() const { return clusters_; }
@@ -50,13 +45,14 @@ class Partition {
 
  private:
   bool is_view(NodeId node) const { return layouts_.is_alias(graph_.node(node)); }
-  bool is_kept(ValueId value) const;  // an output of the graph, or a view of it is
+  bool is_kept(ValueId value) const { return kept_[static_cast<size_t>(value.index)]; }
   void add_readers(ValueId value, NodeId maker, std::set<int32_t>& readers) const;
   void add_views(NodeId reader, std::set<NodeId>& inside) const;
 
   const Graph& graph_;
   const Layouts layouts_;
   Clusters clusters_;
+  std::vector<bool> kept_;                         // per value: an output of the graph, or a view of it is
   std::vector<std::vector<int32_t>> copied_into_;  // per node index: the clusters with a copy
   std::vector<std::set<NodeId>> copies_;           // per cluster
 };

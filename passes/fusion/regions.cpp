@@ -2,6 +2,7 @@
 
 #include "ir/op_def.h"
 #include "ir/support/error.h"
+#include "passes/fusion/edges.h"
 #include "passes/fusion/epilogue.h"
 #include "passes/fusion/losses.h"
 #include "passes/fusion/partition.h"
@@ -282,12 +283,11 @@ class RegionFuser {
     Outliner outliner(graph_);
     bool changed = false;
     for (const int32_t cluster : order) {
-      const std::vector<NodeId> members = clusters().members(cluster);
-      const Outline outline = partition_.outline(cluster);
-      const bool several = members.size() + outline.copies.size() > 1;
+      const std::vector<NodeId>& members = clusters().members(cluster);
+      const bool several = members.size() + partition_.copies(cluster).size() > 1;
       changed = changed || several;
-      if (several && !outline.results.empty())
-        outlines_.push_back(outline);
+      if (several)
+        outlines_.push_back(partition_.outline(cluster));
       else
         outlines_.push_back({members, {}, {}});
     }

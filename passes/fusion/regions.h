@@ -2,7 +2,8 @@
 
 #include "ir/cost/roofline.h"
 #include "ir/graph.h"
-#include "passes/fusion/edges.h"
+#include "passes/fusion/override.h"
+#include "passes/fusion/verdict.h"
 
 #include <span>
 #include <vector>

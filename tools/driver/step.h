@@ -4,7 +4,7 @@
 #include "ir/plan.h"
 #include "passes/analysis/attention_flops.h"
 #include "passes/analysis/saved.h"
-#include "passes/fusion/regions.h"
+#include "passes/fusion/verdict.h"
 #include "passes/runner.h"
 #include "tools/driver/model.h"
 #include "tools/driver/options.h"
