@@ -21,10 +21,8 @@
 #include "passes/fusion/outline.h"
 #include "passes/fusion/regions.h"
 #include "passes/fusion/step_part.h"
-#include "passes/memory/list_schedule.h"
+#include "passes/memory/raised_peak.h"
 #include "passes/pass.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -123,13 +121,9 @@ bool run(Graph& graph, PassContext& context) {
     user_error("{}: single edges are forced and forbidden at fusion level full only",
                context.options.fuse_edges[0].where);
   if (context.options.fuse == FuseLevel::off) return false;
-  constexpr double kTolerance = 0.01;
-  const auto before = static_cast<double>(peak_of(graph, list_schedule(graph)));
+  const int64_t before = scheduled_peak(graph);
   if (!fuse(graph, context)) return false;
-  const auto after = static_cast<double>(peak_of(graph, list_schedule(graph)));
-  if (after > before * (1 + kTolerance))
-    context.note(fmt::format("fusion raises the peak of the arena by {:.1f} %, from {:.0f} to {:.0f} bytes",
-                             100 * (after / before - 1), before, after));
+  note_raised_peak(graph, before, context);
   return true;
 }
 

@@ -6,13 +6,15 @@
 //
 // The bodies have nothing in common but numbers, so the kernel runs them as parts, each over its own space and in its
 // own order: no bit changes (ir/body_parts.h). A large parameter stays alone: its gradient is freed as soon as it is
-// consumed, and its launch costs nothing beside its bytes. Near-linear.
+// consumed, and its launch costs nothing beside its bytes. Small gradients wait for the last of their group, so a group
+// takes few bytes. Near-linear.
 
 #include "ir/body_parts.h"
 #include "ir/builder.h"
 #include "ir/kernel.h"
 #include "ir/op_def.h"
 #include "passes/fusion/outline.h"
+#include "passes/memory/raised_peak.h"
 #include "passes/pass.h"
 
 #include <fmt/format.h>
@@ -26,6 +28,8 @@ namespace {
 
 // A tensor that takes less time than a launch.
 constexpr int64_t kSmallBytes = 1 << 16;
+// What the parameters of one group take at most.
+constexpr int64_t kGroupBytes = 1 << 18;
 
 bool is_update(const Graph& graph, NodeId id) { return graph.node(id).origin.phase == Phase::optimizer; }
 
@@ -64,16 +68,17 @@ class Grouper {
   bool run() {
     bool changed = false;
     for (const Place place : {Place::first, Place::last})
-      for (const auto& [formula, members] : groups(place))
-        if (members.size() > 1) changed = true, join(members);
+      for (const auto& [formula, members] : candidates(place))
+        for (const std::vector<NodeId>& group : groups(members))
+          if (group.size() > 1) changed = true, join(group);
     return changed;
   }
 
  private:
   // By formula; members in the graph's order.
-  std::map<std::string, std::vector<NodeId>> groups(Place place) const {
+  std::map<std::string, std::vector<NodeId>> candidates(Place place) const {
     const Layouts layouts(graph_);
-    std::map<std::string, std::vector<NodeId>> groups;
+    std::map<std::string, std::vector<NodeId>> result;
     std::set<ValueId> taken;  // operands that no other part may read
     for (NodeId id = graph_.first(); id.valid(); id = graph_.next(id)) {
       const Node& node = graph_.node(id);
@@ -84,9 +89,28 @@ class Grouper {
                            [&](ValueId v) { return graph_.shape(v).numel() > 1; });
       if (tensors.empty() || std::ranges::any_of(tensors, [&](ValueId v) { return taken.contains(v); })) continue;
       taken.insert(tensors.begin(), tensors.end());
-      groups[formula(graph_, node)].push_back(id);
+      result[formula(graph_, node)].push_back(id);
     }
-    return groups;
+    return result;
+  }
+
+  int64_t parameter_bytes(NodeId id) const {
+    int64_t bytes = 0;
+    for (const ValueId operand : graph_.node(id).inputs)
+      if (operand.valid()) bytes = std::max(bytes, graph_.type(operand).bytes());
+    return bytes;
+  }
+
+  std::vector<std::vector<NodeId>> groups(const std::vector<NodeId>& members) const {
+    std::vector<std::vector<NodeId>> result;
+    int64_t taken = 0;  // by the last group
+    for (const NodeId id : members) {
+      const int64_t bytes = parameter_bytes(id);
+      if (result.empty() || taken + bytes > kGroupBytes) taken = 0, result.emplace_back();
+      taken += bytes;
+      result.back().push_back(id);
+    }
+    return result;
   }
 
   // A loop nest without scratch.
@@ -156,7 +180,13 @@ class Grouper {
   Graph& graph_;
 };
 
-bool run(Graph& graph, PassContext& context) { return context.options.fuse != FuseLevel::off && Grouper(graph).run(); }
+bool run(Graph& graph, PassContext& context) {
+  if (context.options.fuse == FuseLevel::off) return false;
+  const int64_t before = scheduled_peak(graph);
+  if (!Grouper(graph).run()) return false;
+  note_raised_peak(graph, before, context);
+  return true;
+}
 
 constexpr Fact kBreaks[] = {Fact::scheduled, Fact::planned};
 

@@ -56,7 +56,7 @@ struct TrainOptions {
   int64_t accumulate = 1;      // micro-steps per update
   bool dropout = false;        // off: dropout is the identity
   bool keep_outputs = false;   // the model's outputs stay outputs of the step; else only the loss needs them
-  FuseLevel fuse = FuseLevel::pointwise;
+  FuseLevel fuse = FuseLevel::full;
   bool fuse_loss = true;                     // level full: a cross-entropy takes in the linear layer before it
   bool fuse_attention = true;                // level full: attention is one kernel; else it is its parts
   std::vector<FusionOverride> fuse_edges{};  // level full: edges to join or to keep apart

@@ -11,13 +11,13 @@ Partition::Partition(const Graph& graph)
       kept_(static_cast<size_t>(graph.value_limit())),
       copied_into_(static_cast<size_t>(graph.node_limit())),
       copies_(static_cast<size_t>(graph.node_count())) {
-  for (const GraphOutput& output : graph.outputs()) {
-    ValueId value = output.value;
-    for (NodeId view = graph.value(value).producer; !is_kept(value); view = graph.value(value).producer) {
-      kept_[static_cast<size_t>(value.index)] = true;
-      if (!view.valid() || !is_view(view)) break;
-      value = graph.node(view).inputs[0];
-    }
+  for (const GraphInput& input : graph.inputs())
+    kept_[static_cast<size_t>(input.value.index)] = graph.is_output(input.value);
+  for (NodeId id = graph.last(); id.valid(); id = graph.previous(id)) {
+    const Node& node = graph.node(id);
+    for (const ValueId output : node.outputs)
+      if (graph.is_output(output)) kept_[static_cast<size_t>(output.index)] = true;
+    if (is_view(id) && is_kept(node.outputs[0])) kept_[static_cast<size_t>(node.inputs[0].index)] = true;
   }
 }
 

@@ -52,7 +52,7 @@ class Partition {
   const Graph& graph_;
   const Layouts layouts_;
   Clusters clusters_;
-  std::vector<bool> kept_;                         // per value: an output of the graph, or a view of it is
+  std::vector<bool> kept_;                         // per value: the graph's caller reads it or a view of it
   std::vector<std::vector<int32_t>> copied_into_;  // per node index: the clusters with a copy
   std::vector<std::set<NodeId>> copies_;           // per cluster
 };

@@ -235,7 +235,7 @@ void add_step_options(CLI::App& app, DriverOptions& options) {
       ->group(group);
   add_parsed(
       app, "--fuse", [&](const std::string& text) { options.train.fuse = parse_fuse_level(text); },
-      "off, pointwise (default) or full")
+      "off, pointwise or full (default)")
       ->type_name("LEVEL")
       ->group(group);
   add_parsed(
