@@ -1,6 +1,7 @@
-#include "codegen/cpu/nest_text.h"
+#include "codegen/cpu/dialect.h"
 #include "codegen/cpu/print_kernel.h"
-#include "codegen/cpu/reduction_text.h"
+#include "codegen/nest_text.h"
+#include "codegen/reduction_text.h"
 
 namespace stepc::cpu {
 namespace {
@@ -22,7 +23,7 @@ class ColumnPrinter {
  public:
   ColumnPrinter(Text& text, const Kernel& kernel)
       : text_(text),
-        nest_(kernel, column_levels(std::get<LoopNest>(kernel.work)), kColumnLevel),
+        nest_(kernel, dialect(), column_levels(std::get<LoopNest>(kernel.work)), kColumnLevel),
         columns_(nest_.count(kColumnLevel)),
         outer_(nest_.count(kOuterLevel)),
         length_(nest_.count(kReducedLevel)),
@@ -61,7 +62,7 @@ class ColumnPrinter {
   void open_tasks(int64_t parts, int64_t rows_per_task, const std::vector<ScalarId>& roots) {
     text_.open("parallel_for(args, {}, {}, [=](int64_t begin, int64_t end)", parts * outer_ * tiles(),
                grain_of(rows_per_task * tile_));
-    nest_.declare_buffers(text_);
+    declare_buffers(text_, nest_.kernel());
     nest_.emit(text_, roots, 0);
     text_.open("for (int64_t task = begin; task < end; ++task)");
     text_.line("const int64_t c0 = task % {} * {};", tiles(), tile_);

@@ -1,3 +1,4 @@
+#include "codegen/cpu/dialect.h"
 #include "codegen/cpu/print_kernel.h"
 #include "codegen/cpu/row_text.h"
 #include "ir/kernel/loop_nest.h"
@@ -23,7 +24,7 @@ class InnerOuterPrinter {
       : text_(text),
         kernel_(kernel),
         row_(text, kernel),
-        points_(kernel, point_levels(std::get<LoopNest>(kernel.work))),
+        points_(kernel, dialect(), point_levels(std::get<LoopNest>(kernel.work))),
         waits_(after_columns(nest())),
         length_(row_.length()),
         segments_((row_.rows() + kColumnSegment - 1) / kColumnSegment) {
@@ -89,7 +90,7 @@ class InnerOuterPrinter {
   void print_columns() {
     text_.open("parallel_for(args, {}, {}, [=](int64_t begin, int64_t end)", (length_ + kTile - 1) / kTile,
                grain_of(kTile * segments_));
-    points_.declare_buffers(text_);
+    declare_buffers(text_, points_.kernel());
     text_.open("for (int64_t task = begin; task < end; ++task)");
     text_.line("const int64_t first = task * {};", kTile);
     text_.line("const int64_t width = {0} - first < {1} ? {0} - first : {1};", length_, kTile);

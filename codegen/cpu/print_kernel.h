@@ -1,6 +1,6 @@
 #pragma once
 
-#include "codegen/cpu/text.h"
+#include "codegen/text.h"
 #include "ir/kernel.h"
 
 #include <string>
@@ -20,6 +20,9 @@ void print_attention(Text& text, const Kernel& kernel);
 void print_linear_cross_entropy(Text& text, const Kernel& kernel);
 void print_parts(Text& text, const Kernel& kernel);
 void print_body(Text& text, const Kernel& kernel);
+
+// `b0`, `b1`, ... for a kernel's buffers.
+void declare_buffers(Text& text, const Kernel& kernel);
 
 // Iterations that one task should at least have, when one costs about `elements` element operations.
 int64_t grain_of(int64_t elements);

@@ -1,5 +1,5 @@
 #include "codegen/cpu/print_kernel.h"
-#include "codegen/cpu/scalar_text.h"
+#include "codegen/scalar_text.h"
 
 #include <limits>
 #include <string_view>

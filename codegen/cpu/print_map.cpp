@@ -1,5 +1,6 @@
-#include "codegen/cpu/nest_text.h"
+#include "codegen/cpu/dialect.h"
 #include "codegen/cpu/print_kernel.h"
+#include "codegen/nest_text.h"
 
 #include <algorithm>
 
@@ -24,12 +25,12 @@ void print_plain(Text& text, const Kernel& kernel) {
   const size_t inner = dims.size() - 1;
   std::vector<int> levels(dims.size(), 1);
   levels[inner] = 2;
-  NestText nest(kernel, levels);
+  NestText nest(kernel, dialect(), levels);
   const bool flat = inner == 0;  // a single dim is split itself
   const int64_t count = flat ? dims[0].extent : nest.count(1);
   text.open("parallel_for(args, {}, {}, [=](int64_t begin, int64_t end)", count,
             grain_of(flat ? 1 : dims[inner].extent));
-  nest.declare_buffers(text);
+  declare_buffers(text, nest.kernel());
   const std::vector<ScalarId> roots = roots_of(nest.nest());
   nest.emit(text, roots, 0);
   if (!flat) {
@@ -55,11 +56,11 @@ void print_tiled(Text& text, const Kernel& kernel) {
   std::vector<int> levels(dims.size(), 1);
   levels[tiled] = 2;
   levels[inner] = 3;
-  NestText nest(kernel, levels);
+  NestText nest(kernel, dialect(), levels);
   const int64_t tiles = (dims[tiled].extent + tile - 1) / tile;
   text.open("parallel_for(args, {}, {}, [=](int64_t begin, int64_t end)", nest.count(1) * tiles,
             grain_of(tile * dims[inner].extent));
-  nest.declare_buffers(text);
+  declare_buffers(text, nest.kernel());
   const std::vector<ScalarId> roots = roots_of(nest.nest());
   nest.emit(text, roots, 0);
   text.open("for (int64_t task = begin; task < end; ++task)");

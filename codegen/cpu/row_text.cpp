@@ -1,5 +1,7 @@
 #include "codegen/cpu/row_text.h"
 
+#include "codegen/cpu/dialect.h"
+#include "codegen/cpu/print_kernel.h"
 #include "ir/kernel/loop_nest.h"
 
 #include <algorithm>
@@ -23,11 +25,11 @@ std::vector<int> row_levels(const LoopNest& nest) {
 }  // namespace
 
 RowText::RowText(Text& text, const Kernel& kernel)
-    : text_(text), nest_(kernel, row_levels(std::get<LoopNest>(kernel.work)), kRowLevel) {
+    : text_(text), nest_(kernel, dialect(), row_levels(std::get<LoopNest>(kernel.work)), kRowLevel) {
   const LoopNest& nest = nest_.nest();
   const std::vector<bool> waits = after_columns(nest);
   for (const Reduction& reduction : nest.reductions) {
-    texts_.push_back(cpu::reduction_text(reduction));
+    texts_.push_back(stepc::reduction_text(reduction));
     roots_.push_back(reduction.value);
   }
   for (const Reduction& column : nest.columns) roots_.push_back(column.value);
@@ -39,7 +41,7 @@ RowText::RowText(Text& text, const Kernel& kernel)
 }
 
 void RowText::begin_task() {
-  nest_.declare_buffers(text_);
+  declare_buffers(text_, nest_.kernel());
   nest_.emit(text_, roots_, 0);
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "codegen/cpu/nest_text.h"
-#include "codegen/cpu/reduction_text.h"
-#include "codegen/cpu/text.h"
+#include "codegen/nest_text.h"
+#include "codegen/reduction_text.h"
+#include "codegen/text.h"
 
 #include <functional>
 #include <string>

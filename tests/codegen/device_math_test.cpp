@@ -1,5 +1,5 @@
 // Accuracy of the generated code's own functions against libm in f64.
-#include "codegen/cpu/device/scalar.h"
+#include "codegen/device/scalar.h"
 #include "ir/half.h"
 
 #include <gtest/gtest.h>

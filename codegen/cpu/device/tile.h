@@ -1,7 +1,7 @@
 #pragma once
 
-#include "codegen/cpu/device/half.h"
 #include "codegen/cpu/device/reduce.h"
+#include "codegen/device/half.h"
 
 // Matrices of a few thousand floats in cache, and their products: what attention is made of. A tile's rows are padded
 // to whole lines, with an odd number of lines from one row to the next, so that no walk down a column keeps meeting the

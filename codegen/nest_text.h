@@ -1,13 +1,15 @@
 #pragma once
 
-#include "codegen/cpu/text.h"
+#include "codegen/dialect.h"
+#include "codegen/text.h"
 #include "ir/kernel.h"
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
-namespace stepc::cpu {
+namespace stepc {
 
 // Prints the scalar DAG of a loop nest, each node once at the loop level where its value is known.
 //
@@ -16,14 +18,14 @@ namespace stepc::cpu {
 // visible, those of the current level are forgotten when its loop closes.
 class NestText {
  public:
-  // `levels[d]` >= 1 for every dim. Reduction results are known from `reduced_level` on.
-  NestText(const Kernel& kernel, std::vector<int> levels, int reduced_level = 0);
+  // `levels[d]` >= 1 for every dim. Reduction results are known from `reduced_level` on. The dialect outlives this.
+  NestText(const Kernel& kernel, const Dialect& dialect, std::vector<int> levels, int reduced_level = 0);
 
+  const Kernel& kernel() const { return kernel_; }
   const LoopNest& nest() const { return nest_; }
   int level(ScalarId id) const { return node_levels_[static_cast<size_t>(id.index)]; }
   int level(const IndexForm& form) const;
 
-  void declare_buffers(Text& text) const;
   // dims of `level` from the linear index `index` over them, row-major.
   void decode(Text& text, int level, const std::string& index) const;
   std::vector<size_t> dims_at(int level) const;
@@ -55,10 +57,11 @@ class NestText {
 
   const Kernel& kernel_;
   const LoopNest& nest_;
+  const Dialect& dialect_;
   std::vector<int> dim_levels_;
   std::vector<int> node_levels_;
   std::vector<bool> emitted_;
   std::vector<std::string> reduced_, columns_;  // per reduction and column; empty: not known yet
 };
 
-}  // namespace stepc::cpu
+}  // namespace stepc

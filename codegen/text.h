@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-namespace stepc::cpu {
+namespace stepc {
 
 // Lines of C++ with their indentation.
 class Text {
@@ -49,4 +49,4 @@ class Text {
   size_t depth_ = 0;
 };
 
-}  // namespace stepc::cpu
+}  // namespace stepc

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "codegen/cpu/device/math_f32.h"
+#include "codegen/device/math_f32.h"
 
 // f32 functions that are computed in f64 and rounded once. sin, cos and pow are within 1 ulp.
 namespace stepc_device {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace stepc::cpu {
+namespace stepc {
 
 // How one reduction is written down.
 struct ReductionText {
@@ -18,4 +18,4 @@ struct ReductionText {
 
 ReductionText reduction_text(const Reduction& reduction);
 
-}  // namespace stepc::cpu
+}  // namespace stepc

@@ -1,11 +1,11 @@
-#include "codegen/cpu/reduction_text.h"
+#include "codegen/reduction_text.h"
 
-#include "codegen/cpu/scalar_text.h"
+#include "codegen/scalar_text.h"
 #include "ir/support/error.h"
 
 #include <limits>
 
-namespace stepc::cpu {
+namespace stepc {
 namespace {
 
 bool is_arg(ReduceOp op) { return op == ReduceOp::arg_max || op == ReduceOp::arg_min; }
@@ -69,4 +69,4 @@ ReductionText reduction_text(const Reduction& reduction) {
   return text;
 }
 
-}  // namespace stepc::cpu
+}  // namespace stepc

@@ -1,12 +1,12 @@
-#include "codegen/cpu/nest_text.h"
+#include "codegen/nest_text.h"
 
-#include "codegen/cpu/scalar_text.h"
+#include "codegen/scalar_text.h"
 #include "ir/kernel/loop_nest.h"
 #include "ir/support/error.h"
 
 #include <algorithm>
 
-namespace stepc::cpu {
+namespace stepc {
 namespace {
 
 std::string scaled_text(const std::string& name, int64_t factor) {
@@ -15,9 +15,10 @@ std::string scaled_text(const std::string& name, int64_t factor) {
 
 }  // namespace
 
-NestText::NestText(const Kernel& kernel, std::vector<int> levels, int reduced_level)
+NestText::NestText(const Kernel& kernel, const Dialect& dialect, std::vector<int> levels, int reduced_level)
     : kernel_(kernel),
       nest_(std::get<LoopNest>(kernel.work)),
+      dialect_(dialect),
       dim_levels_(std::move(levels)),
       emitted_(nest_.dag.nodes().size(), false),
       reduced_(nest_.reductions.size()),
@@ -47,14 +48,6 @@ int NestText::level(const IndexForm& form) const {
   return result;
 }
 
-void NestText::declare_buffers(Text& text) const {
-  for (size_t i = 0; i < kernel_.buffers.size(); ++i) {
-    const KernelBuffer& buffer = kernel_.buffers[i];
-    const std::string type = fmt::format("{}{}", buffer.written ? "" : "const ", storage_type(buffer.dtype));
-    text.line("{}* const b{} = buffer<{}>(args, {});", type, i, type, i);
-  }
-}
-
 std::vector<size_t> NestText::dims_at(int level) const {
   std::vector<size_t> dims;
   for (size_t d = 0; d < dim_levels_.size(); ++d)
@@ -75,9 +68,9 @@ void NestText::decode(Text& text, int level, const std::string& index) const {
     const int64_t extent = nest_.dims[dims[i]].extent;
     const std::string quotient = inner == 1 ? index : fmt::format("{} / {}", index, inner);
     if (i == 0)
-      text.line("const int64_t {} = {};", dim_name(dims[i]), quotient);
+      text.line("const {} {} = {};", dialect_.index_type(), dim_name(dims[i]), quotient);
     else
-      text.line("const int64_t {} = {} % {};", dim_name(dims[i]), quotient, extent);
+      text.line("const {} {} = {} % {};", dialect_.index_type(), dim_name(dims[i]), quotient, extent);
     inner *= extent;
   }
 }
@@ -155,16 +148,17 @@ std::string NestText::guards_text(const std::vector<Guard>& guards) const {
 }
 
 std::string NestText::source_text(const ScalarNode& node) const {
-  const Source& source = nest_.sources[static_cast<size_t>(node.operand)];
+  const auto number = static_cast<size_t>(node.operand);
+  const Source& source = nest_.sources[number];
   const std::string type(value_type(node.dtype));
   if (const auto* load = std::get_if<LoadSource>(&source)) {
     const std::string element =
-        loaded(fmt::format("b{}[{}]", load->buffer, index_text(load->at)), buffer_dtype(load->buffer));
+        loaded(dialect_.element(number, load->buffer, index_text(load->at)), buffer_dtype(load->buffer));
     return load->guards.empty() ? element : fmt::format("({}) ? {} : {}(0)", guards_text(load->guards), element, type);
   }
   if (const auto* coordinate = std::get_if<CoordinateSource>(&source)) return index_text(coordinate->at);
   if (const auto* index = std::get_if<IndexSource>(&source)) {
-    const std::string checked = fmt::format("checked_index(args, {}, {})", name(index->raw), index->extent);
+    const std::string checked = dialect_.checked_index(name(index->raw), index->extent);
     return index->guards.empty() ? checked : fmt::format("({}) ? {} : 0", guards_text(index->guards), checked);
   }
   if (const auto* inside = std::get_if<InsideSource>(&source)) return guards_text(inside->guards);
@@ -185,7 +179,8 @@ std::string NestText::node_text(ScalarId id) const {
 }
 
 void NestText::store(Text& text, const Store& store) const {
-  text.line("b{}[{}] = {};", store.buffer, index_text(store.at), stored(name(store.value), buffer_dtype(store.buffer)));
+  text.raw(
+      dialect_.assignment(store.buffer, index_text(store.at), stored(name(store.value), buffer_dtype(store.buffer))));
 }
 
-}  // namespace stepc::cpu
+}  // namespace stepc

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "codegen/cpu/device/half.h"
+#include "codegen/device/half.h"
 
 // Transcendental functions in f32, by range reduction and polynomials, the same instructions in vector body and tail.
 // Errors are bounded by tests/codegen/device_math_test.cpp over all of f32. Infinities, NaN, zeros and subnormals are

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "codegen/cpu/device/math_f64.h"
+#include "codegen/device/math_f64.h"
 
 // The scalar operations of ir/scalar_dag.h by C++ type. 16-bit floats are f32 values, rounded by the caller.
 namespace stepc_device {

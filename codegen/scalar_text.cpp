@@ -1,4 +1,4 @@
-#include "codegen/cpu/scalar_text.h"
+#include "codegen/scalar_text.h"
 
 #include "ir/ref_tensor.h"
 #include "ir/support/error.h"
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
-namespace stepc::cpu {
+namespace stepc {
 namespace {
 
 bool is_half(Dtype dtype) { return dtype == Dtype::f16 || dtype == Dtype::bf16; }
@@ -132,4 +132,4 @@ std::string operation_text(const ScalarNode& node, const std::vector<std::string
   return rounded(plain_operation(node, args, arg_dtype), node.dtype);
 }
 
-}  // namespace stepc::cpu
+}  // namespace stepc

@@ -1,0 +1,9 @@
+#pragma once
+
+#include "codegen/dialect.h"
+
+namespace stepc::cpu {
+
+const Dialect& dialect();
+
+}  // namespace stepc::cpu
