@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ir/plan.h"
+#include "runtime/cpu/thread_pool.h"
 
 namespace stepc {
 
@@ -8,7 +9,12 @@ namespace stepc {
 // products pack their operands in memory of oneDNN's that it does not let others provide.
 class CpuScratch : public LibraryScratch {
  public:
+  // What oneDNN takes depends on the threads that will run it; 0: all processors.
+  explicit CpuScratch(int threads = 0) : pool_(threads) {}
   int64_t scratch_bytes(const Graph& graph, NodeId node, const Layouts& layouts) const override;
+
+ private:
+  ThreadPool pool_;  // sets oneDNN's threads
 };
 
 }  // namespace stepc

@@ -1,5 +1,5 @@
-"""Models of the zoo are differentiated and compiled right: the CPU, the interpreter and finite differences agree, at the
-default fusion level and at level full."""
+"""Models of the zoo are differentiated and compiled right: the CPU, the interpreter and finite differences agree, at
+levels pointwise and full; and they run on any number of threads."""
 
 import unittest
 
@@ -16,6 +16,12 @@ class ZooTest(StepcTest):
                     self.succeeds("check", "--family", family, "--layers", "1", "--dim", "16", "--heads", "2", "--ffn",
                                   "32", *more, "--dim", "batch=2", "--fuse", level, "-q",
                                   STEPC_CACHE_DIR=str(self.folder / "cache"))
+
+    def test_a_convolution_has_scratch_for_every_thread(self):
+        for threads in ("1", "5"):
+            self.succeeds("run", "--family", "vit", "--layers", "1", "--dim", "16", "--heads", "2", "--ffn", "32",
+                          "--dim", "batch=2", "--loss", "mean-square", "--threads", threads, "-q",
+                          STEPC_CACHE_DIR=str(self.folder / "cache"))
 
 
 if __name__ == "__main__":

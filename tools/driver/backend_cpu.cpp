@@ -142,7 +142,7 @@ std::vector<KernelRow> kernel_rows(const Step& step, const cpu::Program& program
 }
 
 std::unique_ptr<LibraryScratch> library_scratch(const DriverOptions& options) {
-  return options.target == Target::cpu ? std::make_unique<CpuScratch>() : nullptr;
+  return options.target == Target::cpu ? std::make_unique<CpuScratch>(options.thread_count()) : nullptr;
 }
 
 std::unique_ptr<Backend> make_cpu_backend(const Step& step, CpuKernels kernels, const DriverOptions& options) {
