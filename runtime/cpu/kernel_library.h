@@ -1,19 +1,14 @@
 #pragma once
 
 #include "codegen/cpu/device/abi.h"
+#include "runtime/compile_options.h"
 
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace stepc {
-
-struct CompileOptions {
-  int threads = 0;               // compilers at a time; 0: one per processor
-  std::filesystem::path folder;  // of the cache; empty: KernelCache::default_folder()
-};
 
 // Generated code, compiled and loaded.
 class KernelLibrary {

@@ -2,7 +2,7 @@
 #include "models/atomic_file.h"
 #include "runtime/calibrate.h"
 #include "runtime/cpu/compiler.h"
-#include "runtime/cpu/kernel_cache.h"
+#include "runtime/object_cache.h"
 #include "tools/driver/commands.h"
 #include "tools/driver/device_spec.h"
 #include "tools/driver/report.h"
@@ -51,7 +51,7 @@ Json cache_json(const std::filesystem::path& folder) {
   uint64_t bytes = 0;
   std::error_code error;
   for (const auto& file : std::filesystem::directory_iterator(folder, error))
-    if (file.path().extension() == ".so" && file.is_regular_file(error)) {
+    if ((file.path().extension() == ".so" || file.path().extension() == ".cubin") && file.is_regular_file(error)) {
       ++entries;
       bytes += file.file_size(error);
     }
@@ -81,7 +81,7 @@ DeviceSpec measured_spec(const Calibration& c) {
 }
 
 int run(const DriverOptions& options) {
-  const std::filesystem::path folder = KernelCache::default_folder();
+  const std::filesystem::path folder = ObjectCache::default_folder();
   const dnnl_version_t* dnnl = dnnl_version();
   Json document{{"schema", "stepc-doctor/1"},
                 {"processor", processor()},
