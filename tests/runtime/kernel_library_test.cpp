@@ -3,12 +3,12 @@
 #include "codegen/cpu/program.h"
 #include "ir/builder.h"
 #include "ir/support/error.h"
+#include "tests/runtime/environment_variable.h"
 #include "tests/runtime/run_graph.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -16,22 +16,6 @@ namespace stepc::test {
 namespace {
 
 namespace fs = std::filesystem;
-
-// An environment variable for the time of a test.
-class Variable {
- public:
-  Variable(const char* name, const std::string& value) : name_(name) {
-    if (const char* old = std::getenv(name)) old_ = old;
-    setenv(name, value.c_str(), 1);
-  }
-  ~Variable() { old_ ? setenv(name_, old_->c_str(), 1) : unsetenv(name_); }
-  Variable(const Variable&) = delete;
-  Variable& operator=(const Variable&) = delete;
-
- private:
-  const char* name_;
-  std::optional<std::string> old_;
-};
 
 class KernelLibraryTest : public testing::Test {
  protected:
@@ -87,12 +71,12 @@ TEST_F(KernelLibraryTest, CorruptEntriesAreBuiltAgain) {
 }
 
 TEST_F(KernelLibraryTest, MissingCompilerIsOneLine) {
-  const Variable compiler("CXX", "no-such-compiler");
+  const EnvironmentVariable compiler("CXX", "no-such-compiler");
   EXPECT_THAT(refusal(), testing::HasSubstr("no C++ compiler: 'no-such-compiler' does not run"));
 }
 
 TEST_F(KernelLibraryTest, CompilerThatOnlyFailsIsOneLine) {
-  const Variable compiler("CXX", "g++ -fno-such-option");
+  const EnvironmentVariable compiler("CXX", "g++ -fno-such-option");
   EXPECT_THAT(refusal(), testing::HasSubstr("'g++ -fno-such-option' does not"));
 }
 
