@@ -1,0 +1,164 @@
+#pragma once
+
+#include "codegen/cuda/device/contraction.cuh"
+#include "codegen/cuda/device/mma.cuh"
+
+// bf16 and f16 products on tensor cores, kM x kN elements of C per block, f32 sums. A tile lies in shared memory as its
+// operand does in global memory, the unit stride innermost, in chunks of 8 elements (16 bytes); which of its row's
+// places a chunk takes depends on the row, so that the 8 rows that ldmatrix reads lie in different banks. A ring of
+// stages keeps copies ahead of the products. The depth goes in steps of 16, in order: tiles do not show in the bits.
+namespace stepc_device {
+
+template <int kTileM, int kTileN, int kTileDepth, int kBlockWarpsM, int kBlockWarpsN, int kRing>
+struct TensorTile {
+  static constexpr int kM = kTileM, kN = kTileN, kDepth = kTileDepth, kStages = kRing;
+  static constexpr int kWarpsN = kBlockWarpsN, kThreads = 32 * kBlockWarpsM * kBlockWarpsN;
+  static constexpr int kWarpM = kM / kBlockWarpsM, kWarpN = kN / kBlockWarpsN;
+  static constexpr int kStage = (kM + kN) * kDepth;  // elements
+  static_assert(kWarpM % 16 == 0 && kWarpN % 16 == 0 && kDepth % 16 == 0, "whole fragments");
+};
+
+// Where chunk `chunk` of row `row` lies, in elements, when rows have kChunks chunks, a power of two.
+template <int kChunks>
+__device__ __forceinline__ int chunk_place(int row, int chunk) {
+  constexpr int kRowsOfBanks = kChunks < 8 ? 8 / kChunks : 1;  // rows in 128 bytes, all banks once
+  return (row * kChunks + (chunk ^ (row / kRowsOfBanks % (kChunks < 8 ? kChunks : 8)))) * 8;
+}
+
+// One operand's tile: kOuter rows of A, or columns of B, by kDepth. kAlongDepth: the depth is innermost.
+template <int kOuter, int kDepth, bool kAlongDepth>
+struct TensorOperandTile {
+  static constexpr int kRows = kAlongDepth ? kOuter : kDepth, kChunks = (kAlongDepth ? kDepth : kOuter) / 8;
+
+  // Copies the tile at (outer, depth), with zeros outside the operand.
+  template <int kThreads, typename Operand, typename T>
+  static __device__ __forceinline__ void copy(const Operand& operand, T* shared, int64_t outer, int64_t depth) {
+    if (operand.vectors) {
+#pragma unroll
+      for (int i = static_cast<int>(threadIdx.x); i < kRows * kChunks; i += kThreads) {
+        const int row = i / kChunks, chunk = i % kChunks;
+        const int64_t o = outer + (kAlongDepth ? row : chunk * 8), d = depth + (kAlongDepth ? chunk * 8 : row);
+        T* const to = shared + chunk_place<kChunks>(row, chunk);
+        const int64_t place = operand.place(o, d);
+        if (place != kOutside)
+          copy_async<16>(to, operand.data + place);
+        else
+          shared_store_vector<8>(to, 0, Vector<T, 8>{});
+      }
+      return;
+    }
+#pragma unroll 4
+    for (int i = static_cast<int>(threadIdx.x); i < kRows * kChunks * 8; i += kThreads) {
+      const int row = i / (kChunks * 8), column = i % (kChunks * 8);
+      const int64_t o = outer + (kAlongDepth ? row : column), d = depth + (kAlongDepth ? column : row);
+      const int64_t place = operand.place(o, d);
+      shared_store(shared, chunk_place<kChunks>(row, column / 8) + column % 8,
+                   place != kOutside ? load(operand.data, place) : T{});
+    }
+  }
+
+  // The four 8 x 8 matrices at (outer, depth), (outer + 8, depth), (outer, depth + 8), (outer + 8, depth + 8); with
+  // kDepthFirst the second and third change places. Pairs of a lane lie along the depth.
+  template <bool kDepthFirst, typename T>
+  static __device__ __forceinline__ void load_fragment(unsigned (&fragment)[4], const T* shared, int outer, int depth) {
+    const int lane = static_cast<int>(threadIdx.x % 32), matrix = lane / 8;
+    const int o = kDepthFirst ? matrix / 2 : matrix % 2, d = kDepthFirst ? matrix % 2 : matrix / 2;
+    const int row = kAlongDepth ? outer + 8 * o + lane % 8 : depth + 8 * d + lane % 8;
+    const int chunk = kAlongDepth ? depth / 8 + d : outer / 8 + o;
+    load_matrices<4, !kAlongDepth>(fragment, shared + chunk_place<kChunks>(row, chunk));
+  }
+};
+
+__device__ __forceinline__ void tensor_multiply_add(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2],
+                                                    bfloat16) {
+  mma_bf16(d, a, b);
+}
+__device__ __forceinline__ void tensor_multiply_add(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2],
+                                                    half) {
+  mma_f16(d, a, b);
+}
+
+// The sums of a warp: fragments of 16 rows by 8 columns.
+template <typename Tile>
+struct WarpSums {
+  static constexpr int kFragmentsM = Tile::kWarpM / 16, kFragmentsN = Tile::kWarpN / 8;
+  float at[kFragmentsM][kFragmentsN][4] = {};
+
+  static __device__ __forceinline__ int row() {
+    return static_cast<int>(threadIdx.x / 32) / Tile::kWarpsN * Tile::kWarpM;
+  }
+  static __device__ __forceinline__ int column() {
+    return static_cast<int>(threadIdx.x / 32) % Tile::kWarpsN * Tile::kWarpN;
+  }
+
+  template <typename TileA, typename TileB, typename T>
+  __device__ __forceinline__ void add_stage(const T* a, const T* b) {
+#pragma unroll
+    for (int depth = 0; depth < Tile::kDepth; depth += 16) {
+      unsigned rows[kFragmentsM][4], columns[kFragmentsN / 2][4];
+#pragma unroll
+      for (int i = 0; i < kFragmentsM; ++i) TileA::template load_fragment<false>(rows[i], a, row() + 16 * i, depth);
+#pragma unroll
+      for (int j = 0; j < kFragmentsN / 2; ++j)
+        TileB::template load_fragment<true>(columns[j], b, column() + 16 * j, depth);
+#pragma unroll
+      for (int i = 0; i < kFragmentsM; ++i)
+#pragma unroll
+        for (int j = 0; j < kFragmentsN; ++j) {
+          const unsigned pair[2] = {columns[j / 2][j % 2 * 2], columns[j / 2][j % 2 * 2 + 1]};
+          tensor_multiply_add(at[i][j], rows[i], pair, T{});
+        }
+    }
+  }
+};
+
+// One tile of a contraction of 16-bit operands. kA, kB, kC: the strides allow vectors (16 bytes of an operand, two
+// elements of C) where the data is aligned.
+template <typename Tile, bool kAAlongDepth, bool kBAlongDepth, bool kA, bool kB, bool kC, typename T, typename C,
+          int kBatchAxes, int kSumAxes, int kAddends>
+__device__ __forceinline__ void contract_tensor(unsigned char* arena,
+                                                const Contraction<kBatchAxes, kSumAxes, kAddends>& work, const T* a,
+                                                const T* b, C* c, const C* const* addends) {
+  using TileA = TensorOperandTile<Tile::kM, Tile::kDepth, kAAlongDepth>;
+  using TileB = TensorOperandTile<Tile::kN, Tile::kDepth, kBAlongDepth>;
+  const TilePlace place(blockIdx.x, work.m, work.n, Tile::kM, Tile::kN);
+  ContractionPoint<T, T, C, kBatchAxes, kSumAxes, kAddends> point(work, place.point, a, b, c, addends);
+  point.a.vectors = kA && is_aligned<16>(point.a.data);
+  point.b.vectors = kB && is_aligned<16>(point.b.data);
+  const bool vectors = kC && is_aligned<2 * sizeof(C)>(point.store.c);
+
+  T* const shared = reinterpret_cast<T*>(arena);
+  const int64_t steps_of_part = (work.k + Tile::kDepth - 1) / Tile::kDepth;
+  const int64_t steps = work.parts() * steps_of_part;
+  const auto copy = [&](int64_t step) {
+    if (step < steps) {
+      const int64_t part = step / steps_of_part, at = step % steps_of_part * Tile::kDepth;
+      T* const stage = shared + step % Tile::kStages * Tile::kStage;
+      TileA::template copy<Tile::kThreads>(point.a.of_part(part), stage, place.row, at);
+      TileB::template copy<Tile::kThreads>(point.b.of_part(part), stage + Tile::kM * Tile::kDepth, place.column, at);
+    }
+    commit_async();
+  };
+  WarpSums<Tile> sums;
+  for (int64_t step = 0; step < Tile::kStages - 1; ++step) copy(step);
+  for (int64_t step = 0; step < steps; ++step) {
+    wait_async<Tile::kStages - 2>();
+    __syncthreads();  // this stage is there, and the one before it has been read
+    copy(step + Tile::kStages - 1);
+    const T* const stage = shared + step % Tile::kStages * Tile::kStage;
+    sums.template add_stage<TileA, TileB>(stage, stage + Tile::kM * Tile::kDepth);
+  }
+  const int lane = static_cast<int>(threadIdx.x % 32);
+#pragma unroll
+  for (int i = 0; i < sums.kFragmentsM; ++i)
+#pragma unroll
+    for (int j = 0; j < sums.kFragmentsN; ++j)
+#pragma unroll
+      for (int part = 0; part < 2; ++part) {
+        const float two[2] = {sums.at[i][j][2 * part], sums.at[i][j][2 * part + 1]};
+        point.store.put(place.row + sums.row() + 16 * i + 8 * part + lane / 4,
+                        place.column + sums.column() + 8 * j + lane % 4 * 2, two, vectors);
+      }
+}
+
+}  // namespace stepc_device
