@@ -86,22 +86,25 @@ std::optional<std::string> ObjectCache::read(const std::string& key, std::string
   return content;
 }
 
-ObjectCache::Entry ObjectCache::get(const std::string& key, std::string_view extension, const Make& make) const {
-  const fs::path path = place(key, extension);
-  if (read(key, extension)) return {path, true};
-
+void ObjectCache::put(const std::string& key, std::string_view extension, const Make& make) const {
   static std::atomic<int> serial{0};
   const TemporaryFile object(folder_ / fmt::format("{}.{}.{}.{}", key, getpid(), serial++, extension));
   make(object.path());
   write_file(object.path(), trailer(key, content_of(object.path())), std::ios::app);
+  const fs::path path = place(key, extension);
   std::error_code error;
   fs::rename(object.path(), path, error);
   if (error) user_error("cannot write {} in the kernel cache: {}; remove it", path.string(), error.message());
-  return {path, false};
+}
+
+ObjectCache::Entry ObjectCache::get(const std::string& key, std::string_view extension, const Make& make) const {
+  const bool hit = read(key, extension).has_value();
+  if (!hit) put(key, extension, make);
+  return {place(key, extension), hit};
 }
 
 void ObjectCache::write(const std::string& key, std::string_view extension, std::string_view object) const {
-  get(key, extension, [&](const fs::path& path) { write_file(path, object, std::ios::trunc); });
+  put(key, extension, [&](const fs::path& path) { write_file(path, object, std::ios::trunc); });
 }
 
 fs::path ObjectCache::write_text(const std::string& name, std::string_view text) const {

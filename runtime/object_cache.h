@@ -34,6 +34,7 @@ class ObjectCache {
 
   // The object under a key without its digest, or nothing where there is no intact one.
   std::optional<std::string> read(const std::string& key, std::string_view extension) const;
+  // Whatever was there before.
   void write(const std::string& key, std::string_view extension, std::string_view object) const;
 
   // Writes a file of the cache that is for people to read, and says where.
@@ -41,6 +42,7 @@ class ObjectCache {
 
  private:
   std::filesystem::path place(const std::string& key, std::string_view extension) const;
+  void put(const std::string& key, std::string_view extension, const Make& make) const;
 
   std::filesystem::path folder_;
 };

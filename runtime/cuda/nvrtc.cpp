@@ -28,8 +28,6 @@ std::string text_of(Size&& size, Get&& get, _nvrtcProgram* program) {
 
 }  // namespace
 
-std::string Version::text() const { return fmt::format("{}.{}", major, minor); }
-
 Nvrtc::Nvrtc() {
   const auto library = open_toolkit_library("nvrtc", "STEPC_NVRTC");
   if (!library)

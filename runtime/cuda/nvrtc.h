@@ -1,6 +1,7 @@
 #pragma once
 
 #include "runtime/cuda/architecture.h"
+#include "runtime/cuda/version.h"
 
 #include <cstddef>
 #include <filesystem>
@@ -16,13 +17,6 @@ struct NvrtcApi {
 #define NVRTC_FUNCTION(result, name, ...) std::function<result(__VA_ARGS__)> name;
 #include "runtime/cuda/nvrtc.def"
 #undef NVRTC_FUNCTION
-};
-
-struct Version {
-  int major = 0;
-  int minor = 0;
-  std::string text() const;
-  auto operator<=>(const Version&) const = default;
 };
 
 // NVIDIA's compiler as a library, opened at run time (STEPC_NVRTC names it, see open_toolkit_library). It needs neither
