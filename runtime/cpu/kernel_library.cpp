@@ -29,9 +29,9 @@ KernelLibrary::KernelLibrary(const std::vector<std::string>& units, const Compil
   compile_us_ = std::chrono::duration_cast<std::chrono::microseconds>(elapsed).count();
 }
 
-StepcKernel KernelLibrary::find(const std::string& symbol) const {
+void* KernelLibrary::address(const std::string& symbol) const {
   for (const auto& handle : handles_)
-    if (void* const address = dlsym(handle.get(), symbol.c_str())) return reinterpret_cast<StepcKernel>(address);
+    if (void* const function = dlsym(handle.get(), symbol.c_str())) return function;
   CHECK(false, "no kernel {}", symbol);
   return nullptr;
 }

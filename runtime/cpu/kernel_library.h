@@ -16,7 +16,8 @@ class KernelLibrary {
   // Compiles what the cache lacks. Throws UserError: no compiler, a cache that cannot be written.
   KernelLibrary(const std::vector<std::string>& units, const CompileOptions& options);
 
-  StepcKernel find(const std::string& symbol) const;
+  StepcKernel find(const std::string& symbol) const { return reinterpret_cast<StepcKernel>(address(symbol)); }
+  void* address(const std::string& symbol) const;  // of any function
   int cache_hits() const { return cache_hits_; }
   int unit_count() const { return static_cast<int>(handles_.size()); }
   int64_t compile_us() const { return compile_us_; }

@@ -141,9 +141,9 @@ __device__ __forceinline__ void commit_async() {
 
 // Waits until all but the N newest groups of this thread are there.
 template <int N>
-__device__ __forceinline__ void wait_async(int line = STEPC_HERE) {
+__device__ __forceinline__ void wait_async() {
 #ifdef STEPC_SIMT
-  stepc_simt::wait_async(N, line);
+  stepc_simt::wait_async(N);
 #else
   asm volatile("cp.async.wait_group %0;\n" ::"n"(N) : "memory");
 #endif

@@ -32,7 +32,7 @@ struct MmaOperands {
 template <typename T>
 __device__ inline void mma_of_warp(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2], int line) {
   const MmaOperands own = {{a[0], a[1], a[2], a[3]}, {b[0], b[1]}};
-  const stepc_simt::Lanes<MmaOperands> lanes(stepc_simt::kMma, 0xffffffffU, own, line);
+  const stepc_simt::Lanes<MmaOperands> lanes(kStepcMma, 0xffffffffU, own, line);
   const int lane = static_cast<int>(threadIdx.x % 32);
   for (int i = 0; i < 4; ++i) {
     const int row = lane / 4 + 8 * (i / 2);
@@ -84,7 +84,7 @@ __device__ __forceinline__ void load_matrices(unsigned (&fragment)[COUNT], const
   const int lane = static_cast<int>(threadIdx.x % 32);
   Row own = {};
   if (lane < 8 * COUNT) own = shared_load_as<Row>(static_cast<const unsigned short*>(row), 0, line);
-  const stepc_simt::Lanes<Row> rows(stepc_simt::kLoadMatrices, 0xffffffffU, own, line);
+  const stepc_simt::Lanes<Row> rows(kStepcLoadMatrices, 0xffffffffU, own, line);
   const int r = lane / 4;
   const int c = 2 * (lane % 4);
   for (int m = 0; m < COUNT; ++m) {
