@@ -4,9 +4,12 @@
 
 namespace stepc_device {
 
-// Element `index` of a random tensor, uniform in [0, 1): Philox4x32-10 (Salmon et al., SC 2011), as in ir/philox.h.
-inline float philox_uniform(int64_t key, int64_t offset, int64_t index) {
-  const uint64_t block = static_cast<uint64_t>(index / 4);
+// Block `index` of a random tensor, four elements: Philox4x32-10 (Salmon et al., SC 2011), as in ir/philox.h.
+struct PhiloxWords {
+  uint32_t w0, w1, w2, w3;
+};
+inline PhiloxWords philox_words(int64_t key, int64_t offset, int64_t index) {
+  const uint64_t block = static_cast<uint64_t>(index);
   uint32_t c0 = static_cast<uint32_t>(block), c1 = static_cast<uint32_t>(block >> 32);
   uint32_t c2 = static_cast<uint32_t>(static_cast<uint64_t>(offset));
   uint32_t c3 = static_cast<uint32_t>(static_cast<uint64_t>(offset) >> 32);
@@ -24,9 +27,17 @@ inline float philox_uniform(int64_t key, int64_t offset, int64_t index) {
     k0 += 0x9E3779B9U;
     k1 += 0xBB67AE85U;
   }
+  return {c0, c1, c2, c3};
+}
+
+// A word as a number in [0, 1).
+inline float philox_uniform_of(uint32_t word) { return static_cast<float>(word >> 8) * 0x1p-24F; }
+
+// Element `index` of a random tensor.
+inline float philox_uniform(int64_t key, int64_t offset, int64_t index) {
+  const PhiloxWords words = philox_words(key, offset, index / 4);
   const int64_t word = index % 4;
-  const uint32_t bits = word == 0 ? c0 : (word == 1 ? c1 : (word == 2 ? c2 : c3));
-  return static_cast<float>(bits >> 8) * 0x1p-24F;
+  return philox_uniform_of(word == 0 ? words.w0 : (word == 1 ? words.w1 : (word == 2 ? words.w2 : words.w3)));
 }
 
 }  // namespace stepc_device

@@ -116,11 +116,6 @@ struct StridedOperand {
   }
 };
 
-template <int kBytes>
-__device__ __forceinline__ bool is_aligned(const void* pointer) {
-  return reinterpret_cast<uint64_t>(pointer) % kBytes == 0;
-}
-
 // Takes sums to C: rounds as the contraction and each addition after it would on their own, so that fusing changes no
 // bit.
 template <typename T, int kAddends>

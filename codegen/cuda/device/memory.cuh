@@ -22,6 +22,11 @@ struct alignas(sizeof(T) * N) Vector {
   __device__ __forceinline__ const T& operator[](int i) const { return values[i]; }
 };
 
+template <int kBytes>
+__device__ __forceinline__ bool is_aligned(const void* pointer) {
+  return reinterpret_cast<size_t>(pointer) % kBytes == 0;
+}
+
 // What p points at without const.
 template <typename T>
 struct Element {
