@@ -51,8 +51,9 @@ class Tiling {
     if (walked <= tiles_.step && stage != StageOf::forward) tiles_.slice = tiles_.step;
     const bool wide = tiles_.slice > 64;
     tiles_.other = half_ && !wide && stage != StageOf::keys ? 64 : 32;
-    // f32 results of more than 128 columns leave registers for half of the rows.
-    const int64_t most_rows = !half_ && stage != StageOf::forward && tiles_.slice > 128 ? 32 : 64;
+    // Wide sums in f32, of which keys have two, leave registers for half of the rows.
+    const bool wide_sums = !half_ && stage != StageOf::forward && tiles_.slice > (stage == StageOf::keys ? 64 : 128);
+    const int64_t most_rows = wide_sums ? 32 : 64;
     tiles_.own = std::clamp(rounded(owned_rows(), 16), int64_t{16}, most_rows);
     if (tiles_.own == 48) tiles_.own = 64;
   }
@@ -90,8 +91,11 @@ class Tiling {
       default: return greatest_depth();
     }
   }
-  // dk and dv are held at once.
-  int64_t most_columns() const { return half_ && stage_ == StageOf::keys ? 128 : 256; }
+  // dk and dv are held at once, on tensor cores for all 64 rows.
+  int64_t most_columns() const {
+    if (!half_ || stage_ != StageOf::keys) return 256;
+    return greatest_depth() <= 128 ? 128 : 96;
+  }
   int64_t owned_rows() const { return stage_ == StageOf::keys ? attention_.keys : attention_.queries; }
   int64_t padded(int64_t elements) const {
     const int64_t unit = half_ ? 8 : 4;
