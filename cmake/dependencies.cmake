@@ -27,3 +27,11 @@ find_package(ONNX CONFIG PATHS ${onnx_prefix} NO_DEFAULT_PATH)
 if(NOT ONNX_FOUND)
   message(FATAL_ERROR "ONNX is not built yet: run cmake/deps/install.sh once")
 endif()
+
+# Where there is no CUDA toolkit, tests compile CUDA kernels by the NVRTC that cmake/deps/install.sh installed.
+execute_process(
+  COMMAND ${PROJECT_SOURCE_DIR}/cmake/deps/paths.sh nvrtc
+  OUTPUT_VARIABLE nvrtc_prefix OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+if(EXISTS ${nvrtc_prefix})
+  set(STEPC_NVRTC_OF_TESTS "STEPC_NVRTC=${nvrtc_prefix}/nvidia/cu13/lib")
+endif()

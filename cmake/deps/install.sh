@@ -54,12 +54,37 @@ install_onnx() {
   say "ONNX is built"
 }
 
+# A toolkit brings it, PyPI has it for x86-64.
+needs_nvrtc() {
+  local home
+  [ "$(uname -m)" = x86_64 ] && [ ! -d "$nvrtc_prefix" ] || return 1
+  for home in "${CUDA_HOME:-}" "${CUDA_PATH:-}" /usr/local/cuda /opt/cuda; do
+    compgen -G "$home/lib64/libnvrtc.so*" >/dev/null && return 1
+  done
+  return 0
+}
+
+# Tests alone want it, and say so where it is missing: a machine that cannot load it builds and runs the others.
+install_nvrtc() {
+  needs_nvrtc || return 0
+  install_build_tools
+  say "installing NVRTC (90 MB) in $nvrtc_prefix"
+  rm -rf "$nvrtc_prefix.part"
+  if logged "$nvrtc_prefix.log" "$tools_prefix/bin/pip" install --quiet --disable-pip-version-check --no-deps --require-hashes \
+    --target "$nvrtc_prefix.part" --requirement "$here/nvrtc.lock"; then
+    mv "$nvrtc_prefix.part" "$nvrtc_prefix"
+  else
+    say "NVRTC is missing: tests that compile CUDA kernels will be skipped"
+  fi
+}
+
 install_debian_packages
 # After the packages: the prefix of ONNX depends on the version of protoc.
 . "$here/paths.sh"
-[ -d "$onnx_prefix" ] && exit 0
+[ -d "$onnx_prefix" ] && ! needs_nvrtc && exit 0
 mkdir -p "$deps_dir"
 # Two builds started at the same time share the work: the second waits and finds it done.
 exec 9>"$deps_dir/.lock"
 flock 9
 install_onnx
+install_nvrtc

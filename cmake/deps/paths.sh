@@ -7,13 +7,15 @@ deps_dir=${STEPC_DEPS_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/stepc/deps}
 recipe_hash() { cat "$@" | sha256sum | cut -c1-12; }
 
 tools_prefix="$deps_dir/build-tools-$(recipe_hash "$here/build-tools.lock")"
+nvrtc_prefix="$deps_dir/nvrtc-$(recipe_hash "$here/nvrtc.lock")"
 onnx_prefix="$deps_dir/onnx-1.23.2-$(recipe_hash "$here/onnx.lock" "$here/onnx.sh" \
   <(protoc --version 2>/dev/null || echo 'no protoc') <(uname -m))"
 
 if [ "${BASH_SOURCE[0]}" = "$0" ]; then
   case ${1:-} in
+    nvrtc) echo "$nvrtc_prefix" ;;
     onnx) echo "$onnx_prefix" ;;
     tools) echo "$tools_prefix" ;;
-    *) echo "usage: paths.sh onnx|tools" >&2; exit 2 ;;
+    *) echo "usage: paths.sh nvrtc|onnx|tools" >&2; exit 2 ;;
   esac
 fi

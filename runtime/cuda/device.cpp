@@ -12,15 +12,6 @@ namespace {
 
 constexpr size_t kStagingBytes = size_t{8} << 20;
 
-// Numbers of cuda.h.
-constexpr int kProcessorCount = 16;                // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
-constexpr int kCapabilityMajor = 75;               // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
-constexpr int kCapabilityMinor = 76;               // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR
-constexpr int kSharedBytesOptIn = 97;              // CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
-constexpr int kFunctionMaxDynamicSharedBytes = 8;  // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-constexpr unsigned int kStreamNonBlocking = 1;     // CU_STREAM_NON_BLOCKING
-constexpr unsigned int kEventDisableTiming = 2;    // CU_EVENT_DISABLE_TIMING
-constexpr int kCaptureThreadLocal = 1;             // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
 constexpr int64_t kMostThreads = 1024;
 
 DeviceInfo describe(const Driver& driver, int device) {
@@ -35,11 +26,11 @@ DeviceInfo describe(const Driver& driver, int device) {
   size_t memory = 0;
   driver.check(driver.api.device_total_mem(&memory, device), "asking for the GPU's memory");
   DeviceInfo info{.name = name.data(),
-                  .capability = {attribute(kCapabilityMajor), attribute(kCapabilityMinor)},
+                  .capability = {attribute(kDeviceCapabilityMajor), attribute(kDeviceCapabilityMinor)},
                   .architecture = {},
                   .memory_bytes = static_cast<int64_t>(memory),
-                  .processors = attribute(kProcessorCount),
-                  .shared_bytes = attribute(kSharedBytesOptIn)};
+                  .processors = attribute(kDeviceProcessorCount),
+                  .shared_bytes = attribute(kDeviceSharedBytesOptIn)};
   const auto architecture = architecture_for(info.capability);
   if (!architecture)
     user_error("GPU '{}' is {}, for which no kernels are compiled; they are for {}", info.name, info.capability.name(),
@@ -165,7 +156,7 @@ void CudaDevice::load(std::span<const Cubin> cubins, Architecture architecture) 
       driver_.check(driver_.api.module_get_function(&function, module, figures.symbol.c_str()),
                     "looking for kernel " + figures.symbol);
       // Without this more than 48 KiB per block are refused.
-      driver_.check(driver_.api.func_set_attribute(function, kFunctionMaxDynamicSharedBytes,
+      driver_.check(driver_.api.func_set_attribute(function, kFunctionDynamicSharedBytes,
                                                    static_cast<int>(info_.shared_bytes - figures.shared_bytes)),
                     "allowing shared memory to kernel " + figures.symbol);
       functions_.emplace(figures.symbol, function);

@@ -46,6 +46,18 @@ enum DriverResult : int {
   kSystemDriverMismatch = 803
 };
 
+// Attributes and flags that are used, by cuda.h.
+enum DriverNumber : int {
+  kDeviceProcessorCount = 16,       // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
+  kDeviceCapabilityMajor = 75,      // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
+  kDeviceCapabilityMinor = 76,      // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR
+  kDeviceSharedBytesOptIn = 97,     // CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
+  kFunctionDynamicSharedBytes = 8,  // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+  kStreamNonBlocking = 1,           // CU_STREAM_NON_BLOCKING
+  kEventDisableTiming = 2,          // CU_EVENT_DISABLE_TIMING
+  kCaptureThreadLocal = 1           // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+};
+
 // The CUDA driver, ready to use: initialised, new enough, and with at least one device.
 class Driver {
  public:
