@@ -94,7 +94,7 @@ class Processor {
   Extent extent_of(const void* base);
   const AsyncCopy* copy_under_way(const void* address, int bytes) const;
   std::string waiting_threads() const;
-  SharedMemory::Thread shared_thread() const;
+  SharedMemory::Thread shared_thread() const { return {current_, threads_[static_cast<size_t>(current_)].clock}; }
 
   const Work* work_ = nullptr;
   StepcSimtThread view_{};  // what the running thread sees

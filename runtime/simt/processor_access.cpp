@@ -35,10 +35,6 @@ std::string ranges(int32_t count, const Has& has) {
 
 }  // namespace
 
-SharedMemory::Thread Processor::shared_thread() const {
-  return {current_, threads_[static_cast<size_t>(current_)].clock};
-}
-
 // The bytes that a pointer may reach: all buffers that it points into, as one where they overlap.
 Extent Processor::extent_of(const void* base) {
   Recent& recent = recent_[reinterpret_cast<uintptr_t>(base) / 16 % recent_.size()];

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 
 namespace stepc::simt {
 namespace {
@@ -12,6 +13,7 @@ constexpr uint16_t kSeveral = 0x8000;
 constexpr uint16_t kAtomic = 0x2000;  // beside any: the stores were atomic operations
 constexpr int kWarpSize = 32;
 constexpr int kPoison = 0xff;
+constexpr int64_t kGroup = 4;  // bytes that are looked at together
 
 uint16_t line_of(int line) { return static_cast<uint16_t>(std::min(line, 0xffff)); }
 
@@ -62,7 +64,7 @@ bool SharedMemory::contains(const void* address) const {
   return offset >= 0 && offset < extent_;
 }
 
-bool SharedMemory::is_ordered(Touch earlier, Thread thread) const {
+inline bool SharedMemory::is_ordered(Touch earlier, Thread thread) const {
   if (earlier.clock < epoch_) return true;
   const auto who = static_cast<uint16_t>(earlier.who & ~kAtomic);
   if ((who & kSeveral) != 0) return false;
@@ -71,7 +73,7 @@ bool SharedMemory::is_ordered(Touch earlier, Thread thread) const {
 }
 
 // One more thread does what others may have done since the barrier, and they need no order among themselves.
-void SharedMemory::join(Touch& touch, Thread thread, int line) const {
+inline void SharedMemory::join(Touch& touch, Thread thread, int line) const {
   const auto index = static_cast<uint16_t>(thread.index);
   if (touch.clock < epoch_ || touch.who == index) {
     touch = {thread.clock, index, line_of(line)};
@@ -84,7 +86,7 @@ void SharedMemory::join(Touch& touch, Thread thread, int line) const {
   touch.line = line_of(line);
 }
 
-SharedMemory::Conflict SharedMemory::conflict(const Byte& byte, StepcSimtAccessKind kind, Thread thread) const {
+inline SharedMemory::Conflict SharedMemory::conflict(const Byte& byte, StepcSimtAccessKind kind, Thread thread) const {
   const bool both_atomic = kind == kStepcAtomic && (byte.write.who & kAtomic) != 0;
   if (kind != kStepcStore && byte.write.clock < block_start_) return Conflict::unwritten;
   if (!both_atomic && !is_ordered(byte.write, thread)) return Conflict::written;
@@ -92,7 +94,7 @@ SharedMemory::Conflict SharedMemory::conflict(const Byte& byte, StepcSimtAccessK
   return Conflict::none;
 }
 
-void SharedMemory::note(Byte& byte, StepcSimtAccess access, Thread thread) const {
+inline void SharedMemory::note(Byte& byte, StepcSimtAccess access, Thread thread) const {
   if (access.kind == kStepcLoad) {
     join(byte.read, thread, access.line);
     return;
@@ -137,13 +139,20 @@ std::optional<SharedMemory::Problem> SharedMemory::access(const void* base, cons
                                access.alignment),
                    true};
   std::optional<Problem> first;
-  for (int64_t i = offset; i < offset + access.bytes; ++i) {
-    Byte& byte = bytes_[static_cast<size_t>(i)];
-    if (const Conflict found = conflict(byte, access.kind, thread); found != Conflict::none && !first) {
-      first = problem_of(found, byte);
-      first->text = fmt::format("{} at {}, {}", what(), place(*array, base_ + i), first->text);
+  for (int64_t at = offset; at < offset + access.bytes; at += kGroup) {
+    const std::span<Byte> group(&bytes_[static_cast<size_t>(at)],
+                                static_cast<size_t>(std::min<int64_t>(kGroup, offset + access.bytes - at)));
+    // Bytes of one element have one history; only then is it looked at once.
+    const bool is_uniform = std::all_of(group.begin() + 1, group.end(), [&](const Byte& b) { return b == group[0]; });
+    const size_t distinct = is_uniform ? 1 : group.size();
+    for (size_t i = 0; i < distinct; ++i) {
+      if (const Conflict found = conflict(group[i], access.kind, thread); found != Conflict::none && !first) {
+        first = problem_of(found, group[i]);
+        first->text = fmt::format("{} at {}, {}", what(), place(*array, base_ + at + i), first->text);
+      }
+      note(group[i], access, thread);
     }
-    note(byte, access, thread);
+    std::fill(group.begin() + static_cast<ptrdiff_t>(distinct), group.end(), group[0]);
   }
   return first;
 }

@@ -57,10 +57,12 @@ class SharedMemory {
     uint32_t clock = 0;
     uint16_t who = 0;
     uint16_t line = 0;
+    bool operator==(const Touch&) const = default;
   };
   struct Byte {
     Touch write;
     Touch read;
+    bool operator==(const Byte&) const = default;
   };
 
   const SharedArray* array_of(const void* address);
