@@ -3,7 +3,7 @@
 #include "runtime/simt/engine.h"
 
 #include <algorithm>
-#include <cstring>
+#include <utility>
 
 namespace stepc::simt {
 
@@ -46,9 +46,9 @@ void Processor::run(int64_t block) {
   live_ = work_->threads;
   while (live_ > 0) {
     order_threads();
-    for (const int32_t index : order_) {
-      const State state = threads_[static_cast<size_t>(index)].state;
-      if (state == State::fresh || state == State::ready) go_on(index);
+    for (turn_ = 0; turn_ < order_.size(); ++turn_) {
+      const State state = threads_[static_cast<size_t>(order_[turn_])].state;
+      if (state == State::fresh || state == State::ready) go_on(order_[turn_]);
     }
     if (live_ == 0 || release_warps() || release_barrier()) continue;
     report_stuck();
@@ -65,8 +65,6 @@ void Processor::order_threads() {
 
 void Processor::go_on(int32_t index) {
   Thread& thread = threads_[static_cast<size_t>(index)];
-  current_ = index;
-  view_.thread_index = static_cast<unsigned>(index);
   if (thread.state == State::fresh) {
     if (idle_.empty()) {
       fibers_.push_back(std::make_unique<Fiber>());
@@ -74,19 +72,32 @@ void Processor::go_on(int32_t index) {
     }
     thread.fiber = idle_.back();
     idle_.pop_back();
-    thread.fiber->start([](void* processor) { static_cast<Processor*>(processor)->run_thread(); }, this);
+    thread.fiber->start([](void* processor) { static_cast<Processor*>(processor)->run_threads(); }, this);
   }
-  thread.state = State::ready;
+  make_current(index);
   thread.fiber->resume();
-  if (thread.state != State::done) return;
-  idle_.push_back(thread.fiber);
-  thread.fiber = nullptr;
-  --live_;
+  Thread& last = threads_[static_cast<size_t>(current_)];
+  if (last.state == State::done) idle_.push_back(std::exchange(last.fiber, nullptr));
 }
 
-void Processor::run_thread() {
-  work_->entry->run(&view_, work_->arguments);
-  threads_[static_cast<size_t>(current_)].state = State::done;
+void Processor::make_current(int32_t index) {
+  threads_[static_cast<size_t>(index)].state = State::ready;
+  current_ = index;
+  view_.thread_index = static_cast<unsigned>(index);
+}
+
+void Processor::run_threads() {
+  for (;;) {
+    work_->entry->run(&view_, work_->arguments);
+    Thread& thread = threads_[static_cast<size_t>(current_)];
+    thread.state = State::done;
+    --live_;
+    if (turn_ + 1 == order_.size()) return;
+    Thread& next = threads_[static_cast<size_t>(order_[turn_ + 1])];
+    if (next.state != State::fresh) return;
+    next.fiber = std::exchange(thread.fiber, nullptr);
+    make_current(order_[++turn_]);
+  }
 }
 
 void Processor::wait(State state, int line) {

@@ -73,8 +73,9 @@ class Processor {
 
   // The schedule.
   void order_threads();
-  void go_on(int32_t index);  // until it waits or ends
-  void run_thread();          // on a fiber
+  void go_on(int32_t index);  // until it waits, or ends and the next one waits or has begun before
+  void make_current(int32_t index);
+  void run_threads();  // on a fiber: a thread, and while they end without waiting the next
   void wait(State state, int line);
   bool release_warps();
   bool release_barrier();
@@ -105,6 +106,7 @@ class Processor {
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<Fiber*> idle_;
   std::mt19937_64 random_;
+  size_t turn_ = 0;  // in order_
   int32_t current_ = 0;
   int32_t live_ = 0;
   FindingList findings_;

@@ -55,8 +55,7 @@ bool Processor::access_global(const void* base, const void* address, StepcSimtAc
   const Extent extent = extent_of(base);
   const int64_t offset = address_at(address) - address_at(extent.address);
   const bool inside = extent.address != nullptr && offset >= 0 && offset + access.bytes <= extent.bytes;
-  const bool aligned = reinterpret_cast<uintptr_t>(address) % static_cast<uintptr_t>(access.alignment) == 0;
-  if (inside && aligned) return true;
+  if (inside && is_aligned(address, access.alignment)) return true;
   const std::string what = fmt::format("global {} {} bytes", kAccessNames[access.kind], access.bytes);
   const FindingKind kind = inside ? FindingKind::misaligned : FindingKind::out_of_bounds;
   report(kind, access.line, current_, address,

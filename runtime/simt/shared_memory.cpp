@@ -133,7 +133,7 @@ std::optional<SharedMemory::Problem> SharedMemory::access(const void* base, cons
   const int64_t offset = static_cast<const unsigned char*>(address) - base_;
   if (offset < array->offset || offset + access.bytes > array->offset + array->bytes)
     return Problem{FindingKind::out_of_bounds, fmt::format("{} at {}", what(), place(*array, address)), true};
-  if (reinterpret_cast<uintptr_t>(address) % static_cast<uintptr_t>(access.alignment) != 0)
+  if (!is_aligned(address, access.alignment))
     return Problem{FindingKind::misaligned,
                    fmt::format("{} at {}, at an address that is no multiple of {}", what(), place(*array, address),
                                access.alignment),

@@ -10,6 +10,11 @@
 
 namespace stepc::simt {
 
+// `alignment` is a power of two.
+inline bool is_aligned(const void* address, int alignment) {
+  return (reinterpret_cast<uintptr_t>(address) & static_cast<uintptr_t>(alignment - 1)) == 0;
+}
+
 // A shared array of a compiled text: a static one, or the dynamic arena, whose size each launch says.
 struct SharedArray {
   std::string name;

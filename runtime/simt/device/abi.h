@@ -10,7 +10,7 @@ enum StepcSimtAccessKind { kStepcLoad, kStepcStore, kStepcAtomic };
 struct StepcSimtAccess {
   StepcSimtAccessKind kind;
   int bytes;
-  int alignment;
+  int alignment;  // a power of two
   int line;
 };
 

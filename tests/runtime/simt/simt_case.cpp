@@ -1,21 +1,30 @@
 #include "tests/runtime/simt/simt_case.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
-#include <string_view>
-
-namespace stepc {
-
-extern const std::string_view cuda_device_source[];
-extern const std::string_view* const cuda_device_source_end;
-
-}  // namespace stepc
+#include <fstream>
 
 namespace stepc::test {
+namespace {
+
+// The device functions that touch memory, convert and multiply; they need no others. Each stands after what it uses.
+std::string device_functions() {
+  std::string text;
+  for (const char* name : {"half", "memory", "mma"}) {
+    std::ifstream file(std::string("codegen/cuda/device/") + name + ".cuh");
+    EXPECT_TRUE(file.is_open()) << "run from the repository's root";
+    for (std::string line; std::getline(file, line);)
+      if (line != "#pragma once" && !line.starts_with("#include")) text += line + "\n";
+  }
+  return text;
+}
+
+}  // namespace
 
 SimtCase::SimtCase(const std::string& kernel, simt::Order order, cuda::Architecture architecture)
-    : device({.architecture = architecture, .order = order, .seed = 1, .threads = 2, .compile = {}}) {
-  for (const std::string_view* part = cuda_device_source; part != cuda_device_source_end; ++part) text_ += *part;
-  text_ += "using namespace stepc_device;\n" + kernel;
+    : device({.architecture = architecture, .order = order, .seed = 1, .threads = 2, .compile = {}}),
+      text_(device_functions() + "using namespace stepc_device;\n" + kernel) {
   const std::string symbol = "kernel";
   device.load({text_}, std::span(&symbol, 1));
 }
