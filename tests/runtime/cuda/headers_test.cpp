@@ -3,9 +3,11 @@
 #include "runtime/cuda/cublaslt.h"
 #include "runtime/cuda/driver.h"
 #include "runtime/cuda/nvrtc.h"
+#include "runtime/cuda/occupancy.h"
 
 #include <cublasLt.h>
 #include <cuda.h>
+#include <cuda_occupancy.h>
 #include <nvrtc.h>
 
 #include <gtest/gtest.h>
@@ -114,6 +116,51 @@ TEST(CudaHeadersTest, NumbersOfCublasLt) {
   EXPECT_EQ(cuda::kLtPreferenceAlignmentA, static_cast<int>(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES));
   EXPECT_EQ(cuda::kLtPreferenceAlignmentA + 3, static_cast<int>(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES));
   EXPECT_EQ(cuda::kLtReductionComputeType, static_cast<int>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
+}
+
+// NVIDIA's calculator, for blocks that may use all shared memory.
+int blocks_by_nvidia(cuda::Architecture architecture, int registers, size_t static_bytes, int threads,
+                     size_t dynamic_bytes) {
+  const cuda::MultiprocessorLimits limits = cuda::multiprocessor_limits(architecture);
+  cudaOccDeviceProp device;
+  device.computeMajor = architecture.major;
+  device.computeMinor = architecture.minor;
+  device.maxThreadsPerBlock = 1024;
+  device.maxThreadsPerMultiprocessor = static_cast<int>(limits.threads);
+  device.regsPerBlock = static_cast<int>(limits.registers);
+  device.regsPerMultiprocessor = static_cast<int>(limits.registers);
+  device.warpSize = 32;
+  device.sharedMemPerBlock = 48 << 10;
+  device.sharedMemPerMultiprocessor = static_cast<size_t>(limits.shared_bytes);
+  device.numSms = 1;
+  device.sharedMemPerBlockOptin = static_cast<size_t>(limits.shared_bytes) - 1024;
+  device.reservedSharedMemPerBlock = 1024;
+  cudaOccFuncAttributes function;
+  function.maxThreadsPerBlock = 1024;
+  function.numRegs = registers;
+  function.sharedSizeBytes = static_bytes;
+  function.shmemLimitConfig = FUNC_SHMEM_LIMIT_OPTIN;
+  function.maxDynamicSharedSizeBytes = device.sharedMemPerBlockOptin - static_bytes;
+  const cudaOccDeviceState state;
+  cudaOccResult result{};
+  EXPECT_EQ(cudaOccMaxActiveBlocksPerMultiprocessor(&result, &device, &function, &state, threads, dynamic_bytes),
+            CUDA_OCC_SUCCESS);
+  return result.activeBlocksPerMultiprocessor;
+}
+
+TEST(CudaHeadersTest, OccupancyIsWhatNvidiaCalculates) {
+  for (const cuda::Architecture architecture : cuda::kArchitectures)
+    for (const int registers : {16, 24, 33, 64, 72, 128, 255})
+      for (const int threads : {32, 64, 96, 128, 256, 480, 1024})
+        for (const size_t static_bytes : {size_t{0}, size_t{1000}})
+          for (const size_t dynamic_bytes : {size_t{0}, size_t{12345}, size_t{49152}, size_t{98304}}) {
+            const cuda::FunctionFigures function{
+                .symbol = "k", .registers = registers, .shared_bytes = static_cast<int64_t>(static_bytes)};
+            EXPECT_EQ(cuda::occupancy(architecture, function, threads, static_cast<int64_t>(dynamic_bytes)).blocks,
+                      blocks_by_nvidia(architecture, registers, static_bytes, threads, dynamic_bytes))
+                << architecture.name() << " registers " << registers << " threads " << threads << " shared "
+                << static_bytes << " + " << dynamic_bytes;
+          }
 }
 
 }  // namespace
