@@ -2,6 +2,9 @@
 #include "models/atomic_file.h"
 #include "runtime/calibrate.h"
 #include "runtime/cpu/compiler.h"
+#include "runtime/cuda/device.h"
+#include "runtime/cuda/driver.h"
+#include "runtime/cuda/nvrtc.h"
 #include "runtime/object_cache.h"
 #include "tools/driver/commands.h"
 #include "tools/driver/device_spec.h"
@@ -46,6 +49,44 @@ Json compiler_json() {
   }
 }
 
+// What compiles CUDA kernels.
+Json nvrtc_json() {
+  try {
+    const cuda::Nvrtc nvrtc;
+    return {{"version", nvrtc.version().text()}, {"path", nvrtc.path().string()}};
+  } catch (const UserError& error) {
+    return {{"error", error.what()}};
+  }
+}
+
+// What runs them: the first GPU.
+Json gpu_json() {
+  try {
+    const cuda::Driver driver = cuda::Driver::open();
+    const cuda::CudaDevice device(driver, 0);
+    return {{"driver", driver.version().text()},
+            {"name", device.info().name},
+            {"architecture", device.info().capability.name()},
+            {"memory_bytes", device.info().memory_bytes},
+            {"free_bytes", device.free_bytes()}};
+  } catch (const UserError& error) {
+    return {{"error", error.what()}};
+  }
+}
+
+void print_cuda(const Json& nvrtc, const Json& gpu) {
+  if (nvrtc.contains("error"))
+    fmt::print("NVRTC        {}\n", nvrtc["error"].get<std::string>());
+  else
+    fmt::print("NVRTC        {} ({})\n", nvrtc["version"].get<std::string>(), nvrtc["path"].get<std::string>());
+  if (gpu.contains("error"))
+    fmt::print("GPU          {}\n", gpu["error"].get<std::string>());
+  else
+    fmt::print("GPU          {} ({}), {} of {} free, driver for CUDA {}\n", gpu["name"].get<std::string>(),
+               gpu["architecture"].get<std::string>(), format_bytes(gpu["free_bytes"].get<int64_t>()),
+               format_bytes(gpu["memory_bytes"].get<int64_t>()), gpu["driver"].get<std::string>());
+}
+
 Json cache_json(const std::filesystem::path& folder) {
   uint64_t entries = 0;
   uint64_t bytes = 0;
@@ -88,6 +129,8 @@ int run(const DriverOptions& options) {
                 {"cores", std::thread::hardware_concurrency()},
                 {"compiler", compiler_json()},
                 {"onednn", fmt::format("{}.{}.{}", dnnl->major, dnnl->minor, dnnl->patch)},
+                {"nvrtc", nvrtc_json()},
+                {"gpu", gpu_json()},
                 {"cache", cache_json(folder)},
                 {"calibration", nullptr},
                 {"device_spec", nullptr}};
@@ -108,6 +151,7 @@ int run(const DriverOptions& options) {
   fmt::print("compiler     {}\n", compiler.contains("error") ? compiler["error"].get<std::string>()
                                                              : compiler["version"].get<std::string>());
   fmt::print("oneDNN       {}\n", document["onednn"].get<std::string>());
+  print_cuda(document["nvrtc"], document["gpu"]);
   fmt::print("cache        {} ({} compiled units, {})\n", folder.string(), document["cache"]["units"].get<int64_t>(),
              format_bytes(document["cache"]["bytes"].get<int64_t>()));
   if (options.calibrate)
