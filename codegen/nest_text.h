@@ -47,10 +47,11 @@ class NestText {
 
   // Per node: whether it needs a reduction result that is not known yet.
   std::vector<bool> waiting() const;
+  // Per node: whether the roots need it.
+  std::vector<bool> needed(const std::vector<ScalarId>& roots) const;
 
  private:
   bool is_reduced(size_t node) const;
-  std::vector<bool> needed(const std::vector<ScalarId>& roots) const;
   std::string source_text(const ScalarNode& node) const;
   std::string guards_text(const std::vector<Guard>& guards) const;
   std::string node_text(ScalarId id) const;

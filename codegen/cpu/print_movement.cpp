@@ -142,7 +142,7 @@ void print_top_k(Text& text, const Kernel& kernel) {
   text.line("const int64_t out = {};", offset_text("o", work.dims, work.out_strides));
   text.line("const auto at = [=](int64_t i) {{ return {}; }};",
             loaded(fmt::format("b0[in + i * {}]", work.in_stride), dtype));
-  text.line("top_k<{}>(at, {}, {}, b2 + out, {});", work.largest, work.extent, work.k, work.out_stride);
+  text.line("top_k<{}>(at, {}, {}, Places{{b2 + out, {}}});", work.largest, work.extent, work.k, work.out_stride);
   text.open("for (int64_t i = 0; i < {}; ++i)", work.k);
   text.line("b1[out + i * {0}] = b0[in + b2[out + i * {0}] * {1}];", work.out_stride, work.in_stride);
   text.close();

@@ -7,16 +7,18 @@
 // right. Coefficients: minimax polynomials by N. Juffa (public postings, BSD-2-Clause).
 namespace stepc_device {
 
-inline float fma_f32(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
-inline float abs_f32(float a) { return __builtin_fabsf(a); }
-inline float with_sign(float magnitude, float sign) { return __builtin_copysignf(magnitude, sign); }
-inline float pow2_f32(int32_t exponent) { return bits_of<float>((exponent + 127) << 23); }  // exponent in [-126, 127]
+inline STEPC_DEVICE float fma_f32(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+inline STEPC_DEVICE float abs_f32(float a) { return __builtin_fabsf(a); }
+inline STEPC_DEVICE float with_sign(float magnitude, float sign) { return __builtin_copysignf(magnitude, sign); }
+inline STEPC_DEVICE float pow2_f32(int32_t exponent) {
+  return bits_of<float>((exponent + 127) << 23);
+}  // exponent in [-126, 127]
 
 // e^x = 2^i · fraction with x = i·ln 2 + f, |f| <= ln 2 / 2. `shifted` is 1.5·2^23 + i: the integer is in the low bits.
 struct ExpParts {
   float shifted, fraction;
 };
-inline ExpParts exp_parts(float x) {
+inline STEPC_DEVICE ExpParts exp_parts(float x) {
   const float shifted = fma_f32(x, 1.442695F, 12582912.0F);
   const float i = shifted - 12582912.0F;
   float f = fma_f32(i, -0x1.62e400p-1F, x);
@@ -32,7 +34,7 @@ inline ExpParts exp_parts(float x) {
 }
 
 // 1 ulp. 2^i in two factors reaches subnormals with one rounding.
-inline float exp_f32(float x) {
+inline STEPC_DEVICE float exp_f32(float x) {
   const float above = x < -104.0F ? -104.0F : x;
   const ExpParts parts = exp_parts(above > 89.0F ? 89.0F : above);
   const int32_t exponent = bits_of<int32_t>(parts.shifted) - 0x4b400000;
@@ -43,14 +45,14 @@ inline float exp_f32(float x) {
 }
 
 // e^x where a result under e^-87 may be 0 and one over e^88 infinite: half the work. 1 ulp between.
-inline float exp_bounded_f32(float x) {
+inline STEPC_DEVICE float exp_bounded_f32(float x) {
   const ExpParts parts = exp_parts(x > 89.0F ? 89.0F : x);
   const float power = bits_of<float>((bits_of<uint32_t>(parts.shifted) << 23) + 0x3f800000U);
   return x < -87.0F ? 0.0F : parts.fraction * power;
 }
 
 // 1 ulp. x = 2^i · (1 + m) with 1 + m in [2/3, 4/3].
-inline float log_f32(float x) {
+inline STEPC_DEVICE float log_f32(float x) {
   const bool tiny = x < 0x1p-126F;
   const float a = tiny ? x * 0x1p23F : x;
   const uint32_t exponent = (bits_of<uint32_t>(a) - 0x3f2aaaabU) & 0xff800000U;
@@ -74,7 +76,7 @@ inline float log_f32(float x) {
 }
 
 // 2 ulp. An odd polynomial near 0 (Cephes), 1 - 2 / (e^2x + 1) beyond.
-inline float tanh_f32(float x) {
+inline STEPC_DEVICE float tanh_f32(float x) {
   const float a = abs_f32(x);
   const float z = x * x;
   float p = -5.70498872745E-3F;
@@ -88,7 +90,7 @@ inline float tanh_f32(float x) {
 }
 
 // 1 ulp. A polynomial near 0, 1 - e^q(|x|) beyond.
-inline float erf_f32(float x) {
+inline STEPC_DEVICE float erf_f32(float x) {
   const float t = abs_f32(x);
   const float s = x * x;
   const float u = fma_f32(-0x1.fd1438p-9F, t, 0x1.8d6342p-6F);
@@ -111,7 +113,7 @@ inline float erf_f32(float x) {
 }
 
 // 2 ulp. 1 / (1 + e^-x) without overflow on either side.
-inline float sigmoid_f32(float x) {
+inline STEPC_DEVICE float sigmoid_f32(float x) {
   const float e = exp_f32(-abs_f32(x));
   return (x < 0.0F ? e : 1.0F) / (1.0F + e);
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "codegen/device/function.h"
+
 #include <stdint.h>
 
 namespace stepc_device {
@@ -8,7 +10,7 @@ namespace stepc_device {
 struct PhiloxWords {
   uint32_t w0, w1, w2, w3;
 };
-inline PhiloxWords philox_words(int64_t key, int64_t offset, int64_t index) {
+inline STEPC_DEVICE PhiloxWords philox_words(int64_t key, int64_t offset, int64_t index) {
   const uint64_t block = static_cast<uint64_t>(index);
   uint32_t c0 = static_cast<uint32_t>(block), c1 = static_cast<uint32_t>(block >> 32);
   uint32_t c2 = static_cast<uint32_t>(static_cast<uint64_t>(offset));
@@ -31,10 +33,10 @@ inline PhiloxWords philox_words(int64_t key, int64_t offset, int64_t index) {
 }
 
 // A word as a number in [0, 1).
-inline float philox_uniform_of(uint32_t word) { return static_cast<float>(word >> 8) * 0x1p-24F; }
+inline STEPC_DEVICE float philox_uniform_of(uint32_t word) { return static_cast<float>(word >> 8) * 0x1p-24F; }
 
 // Element `index` of a random tensor.
-inline float philox_uniform(int64_t key, int64_t offset, int64_t index) {
+inline STEPC_DEVICE float philox_uniform(int64_t key, int64_t offset, int64_t index) {
   const PhiloxWords words = philox_words(key, offset, index / 4);
   const int64_t word = index % 4;
   return philox_uniform_of(word == 0 ? words.w0 : (word == 1 ? words.w1 : (word == 2 ? words.w2 : words.w3)));

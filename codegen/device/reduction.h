@@ -1,5 +1,7 @@
 #pragma once
 
+#include "codegen/device/function.h"
+
 #include <stdint.h>
 
 // How elements are combined; the order is the target's.
@@ -7,17 +9,17 @@ namespace stepc_device {
 
 template <typename T>
 struct SumOf {
-  static T identity() { return T(0); }
+  static STEPC_DEVICE T identity() { return T(0); }
   template <typename V>
-  static V combine(V a, V b) {
+  static STEPC_DEVICE V combine(V a, V b) {
     return a + b;
   }
 };
 template <typename T>
 struct ProdOf {
-  static T identity() { return T(1); }
+  static STEPC_DEVICE T identity() { return T(1); }
   template <typename V>
-  static V combine(V a, V b) {
+  static STEPC_DEVICE V combine(V a, V b) {
     return a * b;
   }
 };
@@ -26,38 +28,38 @@ template <typename T>
 struct Limits;
 template <>
 struct Limits<float> {
-  static float low() { return -__builtin_inff(); }
-  static float high() { return __builtin_inff(); }
+  static STEPC_DEVICE float low() { return -__builtin_inff(); }
+  static STEPC_DEVICE float high() { return __builtin_inff(); }
 };
 template <>
 struct Limits<double> {
-  static double low() { return -__builtin_inf(); }
-  static double high() { return __builtin_inf(); }
+  static STEPC_DEVICE double low() { return -__builtin_inf(); }
+  static STEPC_DEVICE double high() { return __builtin_inf(); }
 };
 template <>
 struct Limits<int64_t> {
-  static int64_t low() { return INT64_MIN; }
-  static int64_t high() { return INT64_MAX; }
+  static STEPC_DEVICE int64_t low() { return INT64_MIN; }
+  static STEPC_DEVICE int64_t high() { return INT64_MAX; }
 };
 template <>
 struct Limits<int32_t> {
-  static int32_t low() { return INT32_MIN; }
-  static int32_t high() { return INT32_MAX; }
+  static STEPC_DEVICE int32_t low() { return INT32_MIN; }
+  static STEPC_DEVICE int32_t high() { return INT32_MAX; }
 };
 // A NaN wins against every number.
 template <typename T>
 struct MaxOf {
-  static T identity() { return Limits<T>::low(); }
+  static STEPC_DEVICE T identity() { return Limits<T>::low(); }
   template <typename V>
-  static V combine(V a, V b) {
+  static STEPC_DEVICE V combine(V a, V b) {
     return ((a > b) | (a != a)) ? a : b;
   }
 };
 template <typename T>
 struct MinOf {
-  static T identity() { return Limits<T>::high(); }
+  static STEPC_DEVICE T identity() { return Limits<T>::high(); }
   template <typename V>
-  static V combine(V a, V b) {
+  static STEPC_DEVICE V combine(V a, V b) {
     return ((a < b) | (a != a)) ? a : b;
   }
 };
@@ -67,19 +69,19 @@ struct MinOf {
 template <typename T, bool kMaximum, bool kLast>
 class ArgReduction {
  public:
-  void add(T value, int64_t index) {
+  STEPC_DEVICE void add(T value, int64_t index) {
     if (index_ < 0 || beats(value, index)) {
       value_ = value;
       index_ = index;
     }
   }
-  void join(const ArgReduction& other) {
+  STEPC_DEVICE void join(const ArgReduction& other) {
     if (other.index_ >= 0) add(other.value_, other.index_);
   }
-  int64_t result() const { return index_ < 0 ? 0 : index_; }
+  STEPC_DEVICE int64_t result() const { return index_ < 0 ? 0 : index_; }
 
  private:
-  bool beats(T value, int64_t index) const {
+  STEPC_DEVICE bool beats(T value, int64_t index) const {
     const bool nan = value != value;
     const bool best_nan = value_ != value_;
     const bool equal = value == value_ || (nan && best_nan);

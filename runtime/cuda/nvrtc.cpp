@@ -14,7 +14,7 @@ namespace {
 constexpr int kCompilationError = 6;  // NVRTC_ERROR_COMPILATION
 
 // What is rounded is what is written (--fmad=false), and the assembler says what a function uses (-v).
-constexpr const char* kOptions[] = {"--fmad=false", "-std=c++17"};
+constexpr const char* kOptions[] = {"--fmad=false", "-std=c++20"};
 constexpr const char* kVerbose = "--ptxas-options=-v";
 
 template <typename Size, typename Get>

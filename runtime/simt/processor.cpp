@@ -35,7 +35,9 @@ void Processor::begin(const Work& work) {
 void Processor::run(int64_t block) {
   view_.block_index = static_cast<unsigned>(block);
   random_.seed(work_->seed + static_cast<uint64_t>(block));
-  const uint32_t start = shared_.begin_block();
+  uint32_t latest = 0;
+  for (const Thread& thread : threads_) latest = std::max(latest, thread.clock);
+  const uint32_t start = shared_.begin_block(latest);
   for (Thread& thread : threads_) {
     thread.state = State::fresh;
     thread.clock = start;

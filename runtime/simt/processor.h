@@ -5,6 +5,7 @@
 #include "runtime/simt/finding.h"
 #include "runtime/simt/global_memory.h"
 #include "runtime/simt/module.h"
+#include "runtime/simt/order.h"
 #include "runtime/simt/shared_memory.h"
 
 #include <array>
@@ -16,9 +17,6 @@
 #include <vector>
 
 namespace stepc::simt {
-
-// Which runnable thread of a block comes first. A kernel whose results differ between them has a race.
-enum class Order { ascending, descending, random };
 
 // A launch, as its blocks see it.
 struct Work {

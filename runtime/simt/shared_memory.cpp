@@ -35,7 +35,8 @@ void SharedMemory::bind(unsigned char* base, std::vector<SharedArray> arrays) {
   if (bytes_.size() < static_cast<size_t>(extent_)) bytes_.resize(static_cast<size_t>(extent_));
 }
 
-uint32_t SharedMemory::begin_block() {
+uint32_t SharedMemory::begin_block(uint32_t latest) {
+  clock_ = std::max(clock_, latest);
   if (clock_ > UINT32_MAX / 2) {
     std::fill(bytes_.begin(), bytes_.end(), Byte());
     clock_ = 0;

@@ -43,8 +43,9 @@ class SharedMemory {
 
   // For the blocks to come: `base` is where the arrays lie on this OS thread.
   void bind(unsigned char* base, std::vector<SharedArray> arrays);
-  // Poisons everything. Gives the time at which the block's threads start.
-  uint32_t begin_block();
+  // Poisons everything. No clock of the block before exceeds `latest`. Gives the time at which the block's threads
+  // start.
+  uint32_t begin_block(uint32_t latest);
   // All clocks are past: gives the time after a barrier at which no thread's clock exceeds `latest`.
   uint32_t barrier(uint32_t latest);
 

@@ -17,6 +17,12 @@ void SimtDevice::load(const std::vector<std::string>& texts, std::span<const std
   modules_.push_back(std::make_unique<simt::Module>(texts, symbols, options_.compile));
 }
 
+int SimtDevice::cache_hits() const {
+  int hits = 0;
+  for (const auto& module : modules_) hits += module->cache_hits();
+  return hits;
+}
+
 const simt::Entry& SimtDevice::find(const std::string& symbol) const {
   for (const auto& module : modules_)
     if (const simt::Entry* const entry = module->find(symbol)) return *entry;

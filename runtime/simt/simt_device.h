@@ -36,6 +36,8 @@ class SimtDevice {
   // Compiles texts and makes the kernels `symbols` known, in addition to what is loaded. See simt::Module.
   void load(const std::vector<std::string>& texts, std::span<const std::string> symbols);
 
+  int cache_hits() const;  // of the modules loaded
+
   struct Stage {
     std::string symbol;
     int64_t grid = 1;

@@ -2,6 +2,7 @@
 """Checks every model of a folder of real exports against what PyTorch computed for it.
 
     check_folder.py DIR [--stepc PROGRAM] [--only REGEX] [--trajectories REGEX] [--fuse LEVEL]
+                    [--target NAME] [--runs REGEX]
 
 DIR holds FAMILY_EXPORTER[_VARIANT].onnx, FAMILY_golden.npz (loss, outputs, gradients), FAMILY_trajectory.npz (20 steps
 of AdamW and SGD, clipped and not) and param_map.json (which initializer holds which parameter). Each model goes through
@@ -69,7 +70,10 @@ class Folder:
     def __init__(self, arguments):
         self.folder = arguments.dir
         self.stepc = arguments.stepc
-        self.fuse = ["--fuse", arguments.fuse] if arguments.fuse else []
+        self.step_options = ["--fuse", arguments.fuse] if arguments.fuse else []
+        self.step_options += ["--target", arguments.target] if arguments.target else []
+        self.target = arguments.target or "cpu"
+        self.runs = {name: options for name, options in RUNS.items() if re.search(arguments.runs, name)}
         self.passed = self.failed = 0
         with open(os.path.join(self.folder, "param_map.json")) as file:
             self.param_map = json.load(file)
@@ -78,8 +82,8 @@ class Folder:
         return os.path.join(self.folder, name)
 
     def run(self, *command):
-        fuse = [] if command[0] == "inspect" else self.fuse
-        return subprocess.run([self.stepc, *command, *fuse], capture_output=True, text=True, timeout=600)
+        options = [] if command[0] == "inspect" else self.step_options
+        return subprocess.run([self.stepc, *command, *options], capture_output=True, text=True, timeout=600)
 
     def report(self, what, ok, detail=""):
         self.passed += ok
@@ -115,7 +119,7 @@ class Folder:
     def gradients_left_out(self, model, figures):
         """Parameters with a golden gradient that an initializer of the model holds, but whose gradient nobody compared."""
         with open(figures) as file:
-            prefix = "cpu and golden: grad/"
+            prefix = f"{self.target} and golden: grad/"
             compared = {row["what"].removeprefix(prefix) for row in json.load(file)["checks"] if row["what"].startswith(prefix)}
         held = {}
         for initializer, (parameter, relation, *_) in self.param_map.get(model, {}).get("map", {}).items():
@@ -134,7 +138,7 @@ class Folder:
             return
         trajectory = load_npz(self.path(family + "_trajectory.npz"))
         loss = [] if "label" in golden else ["--loss", "mean-square"]
-        for run, options in RUNS.items():
+        for run, options in self.runs.items():
             with tempfile.TemporaryDirectory() as scratch:
                 weights = os.path.join(scratch, "weights.npz")
                 report = os.path.join(scratch, "report.json")
@@ -181,6 +185,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("dir")
     parser.add_argument("--fuse", help="fusion level instead of the default")
+    parser.add_argument("--target", help="target instead of the default")
+    parser.add_argument("--runs", default="", help="regular expression over the optimizer settings to train with")
     parser.add_argument("--stepc", default=os.environ.get("STEPC", "stepc"))
     parser.add_argument("--only", default="", help="regular expression over model names")
     parser.add_argument("--trajectories", default="", help="regular expression over the names of models to train")

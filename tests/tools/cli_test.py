@@ -17,7 +17,7 @@ WRONG_USAGE = [
     ([*RUN, "--bogus"], "--bogus; stepc run --help"),
     ([*RUN, "--memory-budget", "80%"], "not available yet"),
     ([*RUN, "--precision", "bf16"], "not available yet"),
-    (["run", "--family", "llama", "--target", "cuda"], "not available yet"),
+    (["run", "--family", "llama", "--target", "cuda:sm_91"], "sm_90"),
     ([*RUN, "--steps", "1", "--steps", "2"], "--steps is given 2 times"),
     ([*RUN, "--loss", "sum", "--loss", "mse"], "--loss is given 2 times"),
     ([*RUN, "--steps"], "--steps needs a value"),

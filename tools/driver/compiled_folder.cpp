@@ -135,17 +135,14 @@ CompiledFolder::~CompiledFolder() {
   if (is_new_) fs::remove(folder_, ignored);  // only where it is empty: nothing was committed
 }
 
-void CompiledFolder::write(const Report& report, const cpu::Program* program) {
+void CompiledFolder::write(const Report& report, const std::vector<CompiledCode::File>& kernels) {
   const std::string to = staging_.string();
   write_graph(to + "/graph.ir", report.step->graph);
   if (report.step->plan) write_file_atomically(to + "/plan.json", plan_json(*report.step).dump(1) + "\n");
   write_json(to + "/report.json", report_json(report));
-  if (program != nullptr) {
-    make_folder(to + "/kernels");
-    const std::vector<std::string> units = cpu::translation_units(program->functions);
-    for (size_t i = 0; i < units.size(); ++i)
-      write_file_atomically(fmt::format("{}/kernels/unit{:02}.cpp", to, i), units[i]);
-  }
+  if (!kernels.empty()) make_folder(to + "/kernels");
+  for (const CompiledCode::File& file : kernels)
+    write_file_atomically(fmt::format("{}/kernels/{}", to, file.name), file.content);
   if (report.model.can_run()) write_initial_weights(to + "/weights.safetensors", report.model, report.step->graph);
   commit();
 }

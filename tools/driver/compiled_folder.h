@@ -1,9 +1,11 @@
 #pragma once
 
 #include "tools/driver/compiled.h"
+#include "tools/driver/target_code.h"
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace stepc {
 
@@ -18,7 +20,8 @@ class CompiledFolder {
   CompiledFolder(const CompiledFolder&) = delete;
   CompiledFolder& operator=(const CompiledFolder&) = delete;
 
-  void write(const Report& report, const cpu::Program* program);
+  // `kernels`: the files of kernels/.
+  void write(const Report& report, const std::vector<CompiledCode::File>& kernels);
 
  private:
   void commit();

@@ -105,11 +105,19 @@ bool parse_on_off(std::string_view option, std::string_view text) {
   return text == "on";
 }
 
-Target parse_target(const std::string& text) {
-  if (text == "cpu") return Target::cpu;
-  if (text == "interpreter") return Target::interpreter;
-  if (text.starts_with("cuda") || text.starts_with("simt")) user_error("--target {} is not available yet", text);
-  user_error("--target {}: expected cpu or interpreter", text);
+// "cpu", "interpreter", or "cuda" and "simt", which may name an architecture: "simt:sm_90".
+void parse_target(const std::string& text, DriverOptions& options) {
+  const size_t colon = text.find(':');
+  const std::string name = text.substr(0, colon);
+  for (const Target target : {Target::cpu, Target::interpreter, Target::cuda, Target::simt}) {
+    if (name != target_name(target)) continue;
+    options.target = target;
+    if (colon == std::string::npos) return;
+    if (target == Target::cpu || target == Target::interpreter) break;
+    options.architecture = cuda::parse_architecture(text.substr(colon + 1));
+    return;
+  }
+  user_error("--target {}: expected cpu, interpreter, cuda[:sm_90] or simt[:sm_90]", text);
 }
 
 void expect_only(std::string_view option, std::string_view text, std::string_view available,
@@ -160,6 +168,16 @@ void add_loss_options(CLI::App& app, TrainOptions& train, const std::string& gro
 }
 
 }  // namespace
+
+std::string_view target_name(Target target) {
+  switch (target) {
+    case Target::cpu: return "cpu";
+    case Target::interpreter: return "interpreter";
+    case Target::cuda: return "cuda";
+    case Target::simt: return "simt";
+  }
+  return "";
+}
 
 int DriverOptions::thread_count() const {
   return threads > 0 ? threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
@@ -258,8 +276,8 @@ void add_step_options(CLI::App& app, DriverOptions& options) {
       ->type_name("NAME|FILE")
       ->group(group);
   add_parsed(
-      app, "--target", [&](const std::string& text) { options.target = parse_target(text); },
-      "cpu (default) or interpreter")
+      app, "--target", [&](const std::string& text) { parse_target(text, options); },
+      "cpu (default), interpreter, cuda[:sm_90], or simt[:sm_90]: the CUDA code, run and checked on the CPU")
       ->type_name("NAME")
       ->group(group);
   add_thread_option(app, options)->group(group);

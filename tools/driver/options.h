@@ -3,6 +3,8 @@
 #include "ir/support/error.h"
 #include "models/zoo/zoo.h"
 #include "passes/options.h"
+#include "runtime/cuda/architecture.h"
+#include "runtime/simt/order.h"
 
 #include <cstdint>
 #include <map>
@@ -28,7 +30,8 @@ class UsageError : public UserError {
 constexpr int64_t kMostSteps = int64_t{1} << 40;
 constexpr int64_t kMostMicroSteps = int64_t{1} << 20;
 
-enum class Target : uint8_t { cpu, interpreter };
+enum class Target : uint8_t { cpu, interpreter, cuda, simt };
+std::string_view target_name(Target target);
 
 // Everything a command line can say, as the contract of commands and options has it. Each command declares the part it
 // reads; the rest keeps these defaults.
@@ -51,7 +54,9 @@ struct DriverOptions {
   std::string fuse_edges;      // file of overrides
   std::string device = "cpu";  // --device-spec: a built-in device or a file
   Target target = Target::cpu;
-  int threads = 0;  // 0: all cores
+  cuda::Architecture architecture{9, 0};            // targets cuda and simt
+  simt::Order simt_order = simt::Order::ascending;  // of the threads of target simt; `check` runs all
+  int threads = 0;                                  // 0: all cores
   uint64_t seed = 0;
 
   // --- passes

@@ -94,7 +94,7 @@ Json options_json(const Report& report) {
           {"fuse_edges", options.fuse_edges.empty() ? Json(nullptr) : Json(options.fuse_edges)},
           {"device_spec", device_json(report)},
           {"remat", "none"},
-          {"target", options.target == Target::cpu ? "cpu" : "interpreter"},
+          {"target", target_name(options.target)},
           {"threads", options.thread_count()},
           {"seed", options.seed},
           {"steps", options.steps},

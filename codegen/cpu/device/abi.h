@@ -1,17 +1,11 @@
 #pragma once
 
+#include "codegen/device/index_error.h"
+
 #include <stdint.h>
 
 // What a generated kernel and the runtime agree on. Included by both; the generated side gets it as text.
 extern "C" {
-
-// The index that a kernel refused: the smallest one that any thread met.
-struct StepcIndexError {
-  int32_t lock;
-  int32_t happened;
-  int64_t index;
-  int64_t extent;
-};
 
 // Calls body(argument, begin, end) on disjoint ranges that cover [0, count), none shorter than `grain` if it can be
 // helped. Which ranges is up to the caller: no result may depend on it.

@@ -44,6 +44,14 @@ inline int64_t checked_index(const StepcKernelArgs* args, int64_t index, int64_t
   return wrapped;
 }
 
+// Where top_k leaves its results.
+struct Places {
+  int64_t* first;
+  int64_t stride;
+  int64_t get(int64_t i) const { return first[i * stride]; }
+  void set(int64_t i, int64_t index) const { first[i * stride] = index; }
+};
+
 }  // namespace stepc_device
 
 #if defined(__clang__)

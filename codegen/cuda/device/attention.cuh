@@ -28,7 +28,7 @@ struct AttentionForward {
   static constexpr int kValuePlace = kKeyPlace + kKeyElements;
   static constexpr int kKeptPlace = kValuePlace + kKeys * kValueStride;
   // With dropout.
-  static constexpr int shared_bytes(bool drops) {
+  static __device__ constexpr int shared_bytes(bool drops) {
     return kKeptPlace * static_cast<int>(sizeof(E)) + (drops ? Tile::kKeptBytes : 0);
   }
 

@@ -68,7 +68,7 @@ struct AttentionBackward {
   static constexpr int kKeptPlace =
       kStagingPlace + (kOf == GradientOf::mask ? 0 : Fragment::staging_elements(kOther, kOwn));
   static constexpr int kMaskSumStride = kOther + 1;
-  static constexpr int shared_bytes(bool drops) {
+  static __device__ constexpr int shared_bytes(bool drops) {
     const int bytes = kKeptPlace * static_cast<int>(sizeof(E)) + (drops ? Tile::kKeptBytes : 0);
     const int sums = kOf == GradientOf::mask ? kOwn * kMaskSumStride * static_cast<int>(sizeof(float)) : 0;
     return bytes > sums ? bytes : sums;

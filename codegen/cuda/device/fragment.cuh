@@ -30,7 +30,7 @@ __device__ __forceinline__ int warp_index() { return thread_index() / kWarpLanes
 
 // Elements from one row of a tile to the next.
 template <typename E>
-constexpr int padded_stride(int columns) {
+__device__ constexpr int padded_stride(int columns) {
   constexpr int kUnit = 16 / static_cast<int>(sizeof(E));
   return ((columns + kUnit - 1) / kUnit | 1) * kUnit;
 }
@@ -55,8 +55,8 @@ struct FmaFragment {
   }
 
   // What `values` wants for p.
-  static constexpr int staging_stride(int inner) { return inner + 8; }
-  static constexpr int staging_elements(int inner, int rows) { return rows * staging_stride(inner); }
+  static __device__ constexpr int staging_stride(int inner) { return inner + 8; }
+  static __device__ constexpr int staging_elements(int inner, int rows) { return rows * staging_stride(inner); }
 
   template <int kColumns>
   __device__ __forceinline__ static void scores(float (&s)[kRows][kColumns], const float* a, const float* b, int stride,
@@ -140,7 +140,7 @@ struct MmaFragment {
   __device__ __forceinline__ static int score_column(int j) { return j / 2 * 8 + lane_index() % kRowLanes * 2 + j % 2; }
   __device__ __forceinline__ static int value_column(int j) { return score_column(j); }
 
-  static constexpr int staging_elements(int, int) { return 0; }
+  static __device__ constexpr int staging_elements(int, int) { return 0; }
 
   template <int kColumns>
   __device__ __forceinline__ static void scores(float (&s)[kRows][kColumns], const E* a, const E* b, int stride,

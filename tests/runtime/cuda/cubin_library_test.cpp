@@ -157,7 +157,7 @@ TEST_F(CubinLibraryTest, RefusedSourceIsShownWithItsLines) {
     EXPECT_THAT(message, HasSubstr(">     6 |   a[0] = no_such_name;"));
     EXPECT_THAT(message, HasSubstr("      3 | // three\n"));
     EXPECT_THAT(message, testing::Not(HasSubstr("// two")));
-    EXPECT_THAT(message, HasSubstr("nvcc --cubin --gpu-architecture=sm_90 --fmad=false -std=c++17"));
+    EXPECT_THAT(message, HasSubstr("nvcc --cubin --gpu-architecture=sm_90 --fmad=false -std=c++20"));
     const std::string path = message.substr(message.rfind(' ') + 1);
     std::ifstream kept(path);
     EXPECT_EQ(std::string(std::istreambuf_iterator<char>(kept), {}), source) << path;

@@ -199,6 +199,19 @@ TEST(SimtKernels, WarpsMayShareAfterSyncwarp) {
   for (size_t i = 0; i < 96; ++i) EXPECT_EQ(y[i], x[i ^ 1] + 2);
 }
 
+TEST(SimtKernels, BlocksShareNothingHoweverOftenWarpsSynchronise) {
+  const std::vector<float> x = noise(8 * 64);
+  const auto y = run<float>(R"(extern "C" __global__ void __launch_bounds__(64) kernel(const float* x, float* y) {
+    __shared__ float values[64];
+    const int i = blockIdx.x * 64 + threadIdx.x;
+    shared_store(values, threadIdx.x, load(x, i));
+    for (int n = 0; n < 3; ++n) __syncwarp();
+    store(y, i, shared_load(values, threadIdx.x ^ 1));
+  })",
+                            8, 64, 0, x, x.size());
+  for (size_t i = 0; i < x.size(); ++i) EXPECT_EQ(y[i], x[i ^ 1]);
+}
+
 TEST(SimtKernels, AtomicsInBothMemories) {
   std::vector<int> x(5000);
   for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<int>(i * 31 % 16);

@@ -7,6 +7,7 @@
 #include "tools/driver/golden.h"
 #include "tools/driver/memory_check.h"
 #include "tools/driver/session.h"
+#include "tools/driver/target_code.h"
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -80,20 +81,18 @@ class Checker {
     run_once(*reference);
     const auto expected = all_outputs(compiled_.step.graph, *reference);
     if (golden_) against_golden("interpreter", *reference);
-    if (options_.target == Target::cpu) {
+    if (options_.target != Target::interpreter) {
+      const std::string target(target_name(options_.target));
       Report report{.options = options_, .model = compiled_.model};
-      const std::unique_ptr<Backend> cpu = make_backend(compiled_.step, options_, report);
-      run_once(*cpu);
-      const auto first = all_outputs(compiled_.step.graph, *cpu);
+      const std::unique_ptr<Backend> device = make_backend(compiled_.step, options_, report);
+      run_once(*device);
+      const auto first = all_outputs(compiled_.step.graph, *device);
       for (size_t i = 0; i < expected.size(); ++i)
-        differences_.push_back(
-            compare("cpu and interpreter: " + expected[i].first, first[i].second, expected[i].second, Tolerance{}));
-      if (golden_) against_golden("cpu", *cpu);
-      run_once(*cpu);
-      const auto second = all_outputs(compiled_.step.graph, *cpu);
-      for (size_t i = 0; i < first.size(); ++i)
-        differences_.push_back(
-            compare_bitwise("two runs bitwise: " + first[i].first, second[i].second, first[i].second));
+        differences_.push_back(compare(target + " and interpreter: " + expected[i].first, first[i].second,
+                                       expected[i].second, Tolerance{}));
+      if (golden_) against_golden(target, *device);
+      run_again("two runs bitwise: ", *device, first);
+      if (options_.target == Target::simt) other_orders(first);
     }
     if (!golden_) {
       const Batch batch = data_->batch(compiled_.step.graph, 0);
@@ -104,6 +103,26 @@ class Checker {
   }
 
  private:
+  using Outputs = std::vector<std::pair<std::string, Tensor>>;
+
+  void run_again(const std::string& what, Backend& device, const Outputs& first) {
+    run_once(device);
+    const Outputs again = all_outputs(compiled_.step.graph, device);
+    for (size_t i = 0; i < first.size(); ++i)
+      differences_.push_back(compare_bitwise(what + first[i].first, again[i].second, first[i].second));
+  }
+
+  // A kernel whose bits depend on the order of threads has a race.
+  void other_orders(const Outputs& first) {
+    for (const auto& [order, what] : {std::pair{simt::Order::descending, "threads descending, bitwise: "},
+                                      std::pair{simt::Order::random, "threads at random, bitwise: "}}) {
+      DriverOptions options = options_;
+      options.simt_order = order;
+      Report report{.options = options, .model = compiled_.model};
+      run_again(what, *make_backend(compiled_.step, options, report), first);
+    }
+  }
+
   void run_once(Backend& backend) {
     Session session(compiled_.model, compiled_.step, backend, *data_, 1);
     session.initialize(options_.seed);

@@ -1,11 +1,11 @@
 #include "ir/support/error.h"
 #include "models/atomic_file.h"
-#include "tools/driver/backend.h"
 #include "tools/driver/commands.h"
 #include "tools/driver/compiled_folder.h"
 #include "tools/driver/model.h"
 #include "tools/driver/report.h"
 #include "tools/driver/step.h"
+#include "tools/driver/target_code.h"
 #include "tools/driver/text_report.h"
 
 #include <CLI/CLI.hpp>
@@ -35,25 +35,22 @@ int run(const DriverOptions& options) {
   const std::unique_ptr<LibraryScratch> scratch = library_scratch(options);
   const Step step = build_step(model, options, scratch.get());
   Report report{.options = options, .model = model, .step = &step};
-  std::optional<CpuKernels> kernels;
-  if (step.plan && options.plan_only && options.target == Target::cpu)
-    report.kernels = kernel_rows(step, cpu::generate(step.graph, *step.plan), options.train.accumulate);
-  if (step.plan && !options.plan_only && options.target == Target::cpu) {
-    kernels = compile_kernels(step, options);
-    report.kernels = kernel_rows(step, kernels->program, options.train.accumulate);
-    report.compile_us = static_cast<double>(kernels->library.compile_us());
-    report.cache_hits = kernels->library.cache_hits();
+  const std::optional<CompiledCode> code = step.plan ? compile_code(step, options) : std::nullopt;
+  if (code) report.kernels = code->rows;
+  if (code && code->built) {
+    report.compile_us = code->built->compile_us;
+    report.cache_hits = code->built->cache_hits;
   }
-  if (folder) folder->write(report, kernels ? &kernels->program : nullptr);
+  if (folder) folder->write(report, code ? code->files : std::vector<CompiledCode::File>{});
   if (!options.json.empty()) write_json(options.json, report_json(report));
   if (options.quiet || options.json == "-") return 0;
   for (const std::string& note : model.import.notes) fmt::print("note: {}\n", note);
   fmt::print("{}\n{}", pass_table(step), memory_table(step));
   fmt::print("\nsaved for the backward\n{}", saved_table(step.saved, options.verbose ? step.saved.saved.size() : 20));
-  if (kernels)
+  if (code && code->built)
     fmt::print("\n{} launches of {} distinct generated kernels in {} translation units ({} from the cache), {}\n",
-               kernels->program.launches.size(), kernels->program.functions.size(), kernels->library.unit_count(),
-               kernels->library.cache_hits(), format_us(static_cast<double>(kernels->library.compile_us())));
+               code->launches, code->functions, code->built->units, code->built->cache_hits,
+               format_us(code->built->compile_us));
   return 0;
 }
 

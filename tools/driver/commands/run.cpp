@@ -12,6 +12,7 @@
 #include "tools/driver/report.h"
 #include "tools/driver/session.h"
 #include "tools/driver/step.h"
+#include "tools/driver/target_code.h"
 #include "tools/driver/text_report.h"
 
 #include <CLI/CLI.hpp>

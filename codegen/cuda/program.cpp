@@ -1,0 +1,120 @@
+#include "codegen/cuda/program.h"
+
+#include "codegen/cuda/print_kernel.h"
+#include "codegen/cuda/print_linear_cross_entropy.h"
+#include "codegen/scalar_text.h"
+#include "ir/support/error.h"
+#include "ir/support/hash.h"
+
+#include <numeric>
+#include <set>
+#include <string_view>
+
+namespace stepc {
+
+extern const std::string_view cuda_device_source[];
+extern const std::string_view* const cuda_device_source_end;
+
+namespace cuda {
+namespace {
+
+constexpr int64_t kArenaAlignment = 256;  // of a device's allocations
+// A few functions; NVRTC reads the device functions again in each unit.
+constexpr size_t kUnitBytes = 24000;
+
+std::string digest(std::string_view text) {
+  Hasher hasher;
+  hasher.update(text);
+  return hasher.hex();
+}
+
+// The bytes that a value's address is a multiple of.
+int64_t alignment_of(const Graph& graph, const Plan& plan, ValueId value) {
+  const auto index = static_cast<size_t>(value.index);
+  const PlannedBlock& block = plan.blocks[static_cast<size_t>(plan.block_of_value[index])];
+  const int64_t offset = plan.layout_of_value[index].offset * dtype_bytes(graph.dtype(value));
+  return std::gcd(kArenaAlignment, block.offset + offset);
+}
+
+// System headers are the host compiler's.
+std::string without_includes(std::string_view source) {
+  std::string text;
+  while (!source.empty()) {
+    const size_t end = std::min(source.find('\n'), source.size() - 1);
+    const std::string_view line = source.substr(0, end + 1);
+    if (!line.starts_with("#include")) text += line;
+    source.remove_prefix(end + 1);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string buffer_parameters(const Kernel& kernel) {
+  std::string text;
+  for (size_t i = 0; i < kernel.buffers.size(); ++i)
+    text += fmt::format("{}{}{}* b{}", i == 0 ? "" : ", ", kernel.buffers[i].written ? "" : "const ",
+                        storage_type(kernel.buffers[i].dtype), i);
+  return text;
+}
+
+KernelFunctions print_functions(const Kernel& kernel, std::span<const int64_t> alignments) {
+  KernelFunctions result;
+  const std::string parameters = buffer_parameters(kernel);
+  for (const StageText& stage : print_stages(kernel, alignments)) {
+    const std::string key = fmt::format("{} {} {}", parameters, stage.threads, stage.body.str());
+    const std::string symbol =
+        fmt::format("{}_{}_{}", kernel_kind_name(kernel.kind), kernel.label, digest(key).substr(0, 12));
+    Text text;
+    text.open("extern \"C\" __global__ void __launch_bounds__({}, 1) {}({}, char* scratch, StepcIndexError* error)",
+              stage.threads, symbol, parameters);
+    text.raw("const int block_index = blockIdx.x, block_count = gridDim.x;");
+    text.paste(stage.body.str());
+    text.close();
+    result.functions.push_back({symbol, text.str()});
+    result.stages.push_back({symbol, stage.grid, stage.threads, stage.shared_bytes});
+  }
+  return result;
+}
+
+Program generate(const Graph& graph, const Plan& plan) {
+  Program program;
+  std::set<std::string> known;
+  const LayoutOf layouts = layouts_of(plan);
+  for (const PlanStep& step : plan.steps) {
+    Launch launch{describe_kernel(graph, step.node, layouts), {}};
+    std::vector<int64_t> alignments;
+    for (const KernelBuffer& buffer : launch.kernel.buffers)
+      alignments.push_back(alignment_of(graph, plan, buffer.value));
+    KernelFunctions printed = print_functions(launch.kernel, alignments);
+    launch.stages = std::move(printed.stages);
+    for (Function& function : printed.functions)
+      if (known.insert(function.symbol).second) program.functions.push_back(std::move(function));
+    program.launches.push_back(std::move(launch));
+  }
+  return program;
+}
+
+int64_t scratch_bytes(const Kernel& kernel) {
+  return kernel.kind == KernelKind::linear_cross_entropy ? linear_cross_entropy_scratch_bytes(kernel)
+                                                         : kernel.scratch_bytes;
+}
+
+std::vector<std::string> translation_units(std::span<const Function> functions) {
+  std::string prologue;
+  for (const std::string_view* part = cuda_device_source; part != cuda_device_source_end; ++part)
+    prologue += without_includes(*part);
+  prologue += "\nusing namespace stepc_device;\n";
+
+  std::vector<std::string> units;
+  std::set<std::string_view> known;
+  for (const Function& function : functions) {
+    if (!known.insert(function.symbol).second) continue;
+    if (units.empty() || units.back().size() >= prologue.size() + kUnitBytes) units.push_back(prologue);
+    units.back() += "\n" + function.text;
+  }
+  return units;
+}
+
+}  // namespace cuda
+}  // namespace stepc
