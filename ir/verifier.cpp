@@ -2,10 +2,12 @@
 
 #include "ir/verifier.h"
 
+#include "ir/layout.h"
 #include "ir/op_def.h"
 #include "ir/printer.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace stepc {
@@ -41,7 +43,15 @@ class Verification {
     rule_states();
   }
 
-  void run_scheduled() { rule_no_state_read_after_write(); }
+  void run_scheduled() {
+    const Layouts layouts(graph_);
+    std::map<ValueId, NodeId> writers;  // of the states that get a new value; kNoNode: copied after the last launch
+    for (const StatePair& state : graph_.states())
+      if (state.output != state.input)
+        writers[state.input] = layouts.is_alias(state.output) ? kNoNode : graph_.value(state.output).producer;
+    rule_no_state_read_after_write(layouts, writers);
+    rule_no_state_kept(layouts, writers);
+  }
 
  private:
   template <typename Id>
@@ -222,16 +232,31 @@ class Verification {
   }
 
   // A state's block holds the new value from the moment it is written.
-  void rule_no_state_read_after_write() const {
-    for (const StatePair& state : graph_.states()) {
-      const NodeId writer = graph_.value(state.output).producer;
-      if (!writer.valid()) continue;
-      for (const Use& use : graph_.value(state.input).uses)
-        if (position_[index(use.node)] > position_[index(writer)])
-          fail("no_state_read_after_write", use.node,
-               fmt::format("\"{}\" was written by `{}`", graph_.input_of(state.input)->name,
-                           print_node(graph_, writer)));
+  void rule_no_state_read_after_write(const Layouts& layouts, const std::map<ValueId, NodeId>& writers) const {
+    for (const NodeId id : order_) {
+      if (layouts.is_alias(graph_.node(id))) continue;
+      for (const ValueId operand : graph_.node(id).inputs) {
+        const auto state = operand.valid() ? writers.find(layouts.block(operand)) : writers.end();
+        if (state == writers.end() || !state->second.valid()) continue;
+        if (position_[index(id)] > position_[index(state->second)])
+          fail("no_state_read_after_write", id,
+               fmt::format("\"{}\" was written by `{}`", graph_.input_of(state->first)->name,
+                           print_node(graph_, state->second)));
+      }
     }
+  }
+
+  // Outputs, and states that take over another value, are read after the last launch: what they are must be there then.
+  void rule_no_state_kept(const Layouts& layouts, const std::map<ValueId, NodeId>& writers) const {
+    const auto check = [&](ValueId value, std::string_view what, const std::string& name) {
+      if (const ValueId block = layouts.block(value); writers.contains(block))
+        fail("no_state_kept", kNoNode,
+             fmt::format("{} \"{}\" lies in the block of \"{}\", which is written", what, name,
+                         graph_.input_of(block)->name));
+    };
+    for (const GraphOutput& output : graph_.outputs()) check(output.value, "output", output.name);
+    for (const StatePair& state : graph_.states())
+      if (state.output != state.input) check(state.output, "state", graph_.input_of(state.input)->name);
   }
 
   const Graph& graph_;

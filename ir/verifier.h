@@ -23,7 +23,7 @@ class VerifyError : public InternalError {
 // Checks every rule that holds after each pass, bodies included; they are listed in verifier.cpp. Throws VerifyError.
 void verify(const Graph& graph);
 
-// Also checks what holds once the order is the order of execution: no node reads a state after it was written.
+// Also checks what holds once the order is the order of execution: nothing reads a state after it was written.
 void verify_scheduled(const Graph& graph);
 
 }  // namespace stepc

@@ -1,114 +1,29 @@
-// fuse: merges pointwise nodes of one shape, and the reduction that ends such a chain, into nodes that one kernel
-// carries.
+// fuse: puts nodes that one kernel can carry into fused nodes, as far as --fuse says.
 //
-//   %1: f32[4,8] = mul %x, %x                      %s: f32[4] = fused %x {
-//   %s: f32[4] = reduce_sum %1 {axes=[1]}    ->      %1: f32[4,8] = mul %x, %x
-//                                                    %s: f32[4] = reduce_sum %1 {axes=[1]}
-//                                                    return %s
-//                                                  }
+//   %1: f32[4,8] = mul %x, %x                        %y: f32[4,8] = fused %x {
+//   %s: f32[4,1] = reduce_sum %1 {axes=[1], ...}       %1: f32[4,8] = mul %x, %x
+//   %y: f32[4,8] = div %x, %s                   ->     %s: f32[4,1] = reduce_sum %1 {axes=[1], ...}
+//                                                      %y: f32[4,8] = div %x, %s
+//                                                      return %y
+//                                                    }
 //
-// A producer joins its consumer where both are pointwise, have the same result shape and run in the same part of the
-// step (forward and loss, backward and recompute, optimizer), and no path through a third kernel joins them too. A
-// reduction joins the pointwise kernel whose only result it reads. Scalar constants and iota cost nothing: each kernel
-// gets its own. Nothing is computed twice. Bodies hold pointwise nodes, sources and at most one reduction, which comes
-// last. Where a fusion raises the peak of the arena by more than 1 %, a note says so. Near-linear in the graph (see
-// fusion/clusters.h).
+// full (the default, fusion/regions.h): whatever is one loop nest, where the roofline predicts that it pays; what is
+// cheap is computed again rather than read. pointwise (fusion/pointwise.h): pointwise nodes of one shape and a
+// reduction at their end. Where a fusion raises the peak of live memory by more than 1 %, a note says so.
 
-#include "ir/builder.h"
-#include "ir/op_def.h"
 #include "ir/support/error.h"
-#include "passes/fusion/clusters.h"
-#include "passes/fusion/outline.h"
+#include "passes/fusion/pointwise.h"
 #include "passes/fusion/regions.h"
-#include "passes/fusion/step_part.h"
 #include "passes/memory/raised_peak.h"
 #include "passes/pass.h"
-
-#include <algorithm>
 
 namespace stepc {
 namespace {
 
-// Beyond this a kernel has more live values and pointers than registers, and compile time grows for nothing.
-constexpr size_t kMaxBodyNodes = 64;
-constexpr size_t kMaxOperands = 24;
-
-bool is_pointwise(const Node& node) { return op_def(node.op).kind == OpKind::pointwise; }
-
-bool is_plain_reduction(Op op) {
-  return op == Op::reduce_sum || op == Op::reduce_max || op == Op::reduce_min || op == Op::reduce_prod;
-}
-
-class PointwiseFuser {
- public:
-  explicit PointwiseFuser(Graph& graph) : graph_(graph), clusters_(graph) {}
-
-  bool run() {
-    for (NodeId id = graph_.first(); id.valid(); id = graph_.next(id))
-      if (is_pointwise(graph_.node(id))) join_producers(id);
-    for (NodeId id = graph_.first(); id.valid(); id = graph_.next(id))
-      if (is_plain_reduction(graph_.node(id).op)) end_with_reduction(id);
-    return rewrite();
-  }
-
- private:
-  void join_producers(NodeId consumer) {
-    const Node& node = graph_.node(consumer);
-    for (const ValueId operand : node.inputs) {
-      const NodeId producer = graph_.value(operand).producer;
-      if (!producer.valid() || !is_pointwise(graph_.node(producer)) || clusters_.of(producer) == clusters_.of(consumer))
-        continue;
-      if (graph_.shape(operand) == graph_.shape(node.outputs[0]) && same_part(producer, consumer))
-        try_merge(clusters_.of(producer), clusters_.of(consumer));
-    }
-  }
-
-  bool same_part(NodeId a, NodeId b) const {
-    return part_of_step(graph_.node(a).origin.phase) == part_of_step(graph_.node(b).origin.phase);
-  }
-
-  void try_merge(int32_t producer, int32_t consumer) {
-    std::vector<NodeId> both = clusters_.members(producer);
-    both.insert(both.end(), clusters_.members(consumer).begin(), clusters_.members(consumer).end());
-    if (both.size() <= kMaxBodyNodes && external_operands(graph_, both).size() <= kMaxOperands)
-      clusters_.merge(producer, consumer);
-  }
-
-  void end_with_reduction(NodeId reduction) {
-    const ValueId operand = graph_.node(reduction).inputs[0];
-    const NodeId producer = graph_.value(operand).producer;
-    if (!producer.valid() || !is_pointwise(graph_.node(producer)) || !same_part(producer, reduction)) return;
-    const std::vector<ValueId> results = external_results(graph_, clusters_.members(clusters_.of(producer)));
-    const bool only_reader = graph_.value(operand).uses.size() == 1 && !graph_.is_output(operand);
-    if (only_reader && results == std::vector<ValueId>{operand})
-      clusters_.merge(clusters_.of(producer), clusters_.of(reduction));
-  }
-
-  // Outlines every cluster of several nodes and puts all nodes into the clusters' order.
-  bool rewrite() {
-    const std::vector<int32_t> order = clusters_.order();
-    if (std::ranges::all_of(order, [&](int32_t cluster) { return clusters_.members(cluster).size() == 1; }))
-      return false;
-    Outliner outliner(graph_);
-    for (const int32_t cluster : order) {
-      const std::vector<NodeId>& members = clusters_.members(cluster);
-      if (members.size() > 1)
-        outliner.add({members, {}, external_results(graph_, members)});
-      else
-        graph_.move_before(members[0], kNoNode);
-    }
-    outliner.finish();
-    return true;
-  }
-
-  Graph& graph_;
-  Clusters clusters_;
-};
-
 bool fuse(Graph& graph, PassContext& context) {
   switch (context.options.fuse) {
     case FuseLevel::off: return false;
-    case FuseLevel::pointwise: return PointwiseFuser(graph).run();
+    case FuseLevel::pointwise: return fuse_pointwise(graph);
     case FuseLevel::full: return fuse_regions(graph, context.device, context.options.fuse_edges, context.fusion);
   }
   return false;
@@ -135,7 +50,7 @@ constexpr Fact kBreaks[] = {Fact::scheduled, Fact::planned};
 extern const Pass pass_fuse;
 const Pass pass_fuse{
     .name = "fuse",
-    .summary = "merges pointwise chains and the reductions that end them into single kernels",
+    .summary = "puts nodes into common kernels, as far as --fuse says",
     .contract = {.refuses = kRefuses, .breaks = kBreaks},
     .run = run,
 };

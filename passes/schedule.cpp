@@ -1,15 +1,17 @@
 // schedule: puts the nodes into the order of execution, for a low peak of live memory.
 //
 // The order of memory/list_schedule.h, or the present one (forward, then backward as autodiff swept it) where that
-// peaks lower.
+// peaks lower. What needs the old value of a state after its new one is written gets a copy first
+// (memory/old_states.h):
+//
+//   output output "w" %w      ->      %old = cast %w, output output "w" %old
+//   state %w -> %w1                   state %w -> %w1
 
-#include "ir/layout.h"
 #include "passes/memory/list_schedule.h"
+#include "passes/memory/old_states.h"
 #include "passes/pass.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
 #include <span>
 
 namespace stepc {
@@ -20,33 +22,12 @@ bool keeps_update_last(const Graph& graph, std::span<const NodeId> order) {
          std::ranges::is_partitioned(order, [&](NodeId id) { return graph.node(id).origin.phase != Phase::optimizer; });
 }
 
-// Whether every state's old value is read for the last time before its new one is made.
-bool reads_old_states_first(const Graph& graph, const Layouts& layouts, std::span<const NodeId> order) {
-  std::map<ValueId, NodeId> writers;  // of each state's block
-  for (const StatePair& state : graph.states()) writers[state.input] = graph.value(state.output).producer;
-  std::set<NodeId> done;
-  for (const NodeId id : order) {
-    for (const ValueId operand : graph.node(id).inputs)
-      if (operand.valid())
-        if (const auto writer = writers.find(layouts.block(operand)); writer != writers.end())
-          if (done.contains(writer->second)) return false;
-    done.insert(id);
-  }
-  return true;
-}
-
-bool is_admissible(const Graph& graph, const Layouts& layouts, std::span<const NodeId> order) {
-  return keeps_update_last(graph, order) && reads_old_states_first(graph, layouts, order);
-}
-
 bool run(Graph& graph, PassContext&) {
   // Scheduling its own result may lower the peak once more; each round lowers it, so this ends.
-  for (bool changed = false;; changed = true) {
+  for (bool changed = keep_old_states(graph);; changed = true) {
     const std::vector<NodeId> present = graph.order();
     const std::vector<NodeId> listed = list_schedule(graph);
-    const Layouts layouts(graph);
-    const bool may_stay = is_admissible(graph, layouts, present) || !is_admissible(graph, layouts, listed);
-    if (may_stay && peak_of(graph, present) <= peak_of(graph, listed)) return changed;
+    if (keeps_update_last(graph, present) && peak_of(graph, present) <= peak_of(graph, listed)) return changed;
     for (const NodeId id : listed) graph.move_before(id, kNoNode);
   }
 }

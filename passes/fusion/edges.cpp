@@ -52,8 +52,8 @@ void FusionEdges::apply(std::span<const FusionOverride> overrides) {
                  overrides[i].producer, overrides[i].consumer);
 }
 
-bool FusionEdges::forbid(const Partition& partition, std::initializer_list<int32_t> clusters,
-                         std::span<const NodeId> extra) const {
+bool FusionEdges::forbids(const Partition& partition, std::initializer_list<int32_t> clusters,
+                          std::span<const NodeId> extra) const {
   if (forbidden_.empty()) return false;
   std::set<NodeId> inside(extra.begin(), extra.end());
   for (const int32_t cluster : clusters) {

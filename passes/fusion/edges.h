@@ -32,8 +32,8 @@ class FusionEdges {
 
   std::vector<FusionEdge>& all() { return edges_; }
   // Whether a kernel of these clusters, and of `extra` nodes, would hold both ends of a forbidden edge.
-  bool forbid(const Partition& partition, std::initializer_list<int32_t> clusters,
-              std::span<const NodeId> extra = {}) const;
+  bool forbids(const Partition& partition, std::initializer_list<int32_t> clusters,
+               std::span<const NodeId> extra = {}) const;
   std::vector<FusionVerdict> verdicts(const Partition& partition) const;
   // "producer -> consumer", as in overrides.
   std::string text(const FusionEdge& edge) const;

@@ -1,6 +1,7 @@
 #include "passes/fusion/outline.h"
 
 #include "ir/builder.h"
+#include "ir/uniform_constant.h"
 #include "passes/rewrite.h"
 
 #include <algorithm>
@@ -71,7 +72,8 @@ void copy_into(Graph& body, const Graph& graph, NodeId id, std::map<ValueId, Val
 bool is_free_source(const Graph& graph, ValueId value) {
   const Node* producer = graph.producer(value);
   if (producer == nullptr) return false;
-  return producer->op == Op::iota || (producer->op == Op::constant && graph.shape(value).numel() == 1);
+  return producer->op == Op::iota ||
+         (producer->op == Op::constant && graph.shape(value).numel() == 1 && uniform_constant(graph, value));
 }
 
 std::vector<ValueId> external_operands(const Graph& graph, std::span<const NodeId> nodes) {

@@ -9,7 +9,7 @@
 namespace stepc {
 
 // Whether a value costs nothing to make inside a kernel, so that each body gets its own copy: a constant of one
-// element, or iota.
+// element that can be a literal (ir/uniform_constant.h), or iota.
 bool is_free_source(const Graph& graph, ValueId value);
 
 // Distinct values that the nodes read from outside, in order of first use; free sources do not count.

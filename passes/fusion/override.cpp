@@ -2,6 +2,8 @@
 
 #include "ir/support/error.h"
 
+#include <algorithm>
+
 namespace stepc {
 namespace {
 

@@ -1,5 +1,7 @@
 #include "passes/fusion/partition.h"
 
+#include "passes/fusion/region_nodes.h"
+
 #include <algorithm>
 
 namespace stepc {
@@ -102,9 +104,23 @@ Outline Partition::outline(int32_t cluster) const {
   return outline;
 }
 
-Clusters::Merge Partition::merge(int32_t producer, int32_t consumer) {
-  const Clusters::Merge result = clusters_.merge(producer, consumer);
-  if (result != Clusters::Merge::done) return result;
+StepPart Partition::part(int32_t cluster) const {
+  StepPart latest = StepPart::forward;
+  for (const NodeId member : clusters_.members(cluster))
+    latest = std::max(latest, part_of_step(graph_.node(member).origin.phase));
+  return latest;
+}
+
+bool Partition::may_join(int32_t cluster) const {
+  return std::ranges::all_of(clusters_.members(cluster), [&](NodeId id) { return stepc::may_join(graph_.node(id)); });
+}
+
+Refusal Partition::merge(int32_t producer, int32_t consumer) {
+  switch (clusters_.merge(producer, consumer)) {
+    case Clusters::Merge::cycle: return "a path through another kernel joins them too";
+    case Clusters::Merge::too_far: return "too far apart";
+    case Clusters::Merge::done: break;
+  }
   const int32_t gone = clusters_.members(producer).empty() ? producer : consumer;
   const int32_t kept = gone == producer ? consumer : producer;
   for (const NodeId node : std::set<NodeId>(std::move(copies_[static_cast<size_t>(gone)]))) {
@@ -115,7 +131,7 @@ Clusters::Merge Partition::merge(int32_t producer, int32_t consumer) {
   for (const NodeId node : clusters_.members(kept))
     if (copies_[static_cast<size_t>(kept)].erase(node) != 0)
       std::erase(copied_into_[static_cast<size_t>(node.index)], kept);
-  return result;
+  return std::nullopt;
 }
 
 void Partition::copy_into(NodeId node, int32_t cluster) {

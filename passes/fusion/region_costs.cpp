@@ -13,8 +13,6 @@ namespace {
 // Beyond this a kernel has more live values and pointers than registers, and compile time grows for nothing.
 constexpr size_t kMaxNodes = 160;
 constexpr size_t kMaxBuffers = 28;
-// Fewer rows than this leave processors idle where each row is long.
-constexpr int64_t kFewRows = 16;
 // Fewer segments of rows than this do so where there is work for several processors: so many elements.
 constexpr int64_t kFewSegments = 4;
 constexpr int64_t kMuchWork = 1 << 18;
@@ -24,20 +22,21 @@ bool has_few_segments(const LoopNest& nest) {
          nest.kept_count() * nest.reduced_count() > kMuchWork;
 }
 
-bool has_few_rows(const Kernel& kernel, const LoopNest& nest) {
-  return nest.is_row() && !kernel.schedule.two_stage && nest.kept_count() < kFewRows &&
+// Rows that are long leave processors idle where they are fewer than those.
+bool has_few_rows(const Kernel& kernel, const LoopNest& nest, int64_t processors) {
+  return nest.is_row() && !kernel.schedule.two_stage && nest.kept_count() < processors &&
          nest.reduced_count() > kRowSegment;
 }
 
-std::optional<std::string> why_slow(const Kernel& kernel) {
+std::string why_slow(const Kernel& kernel, int64_t processors) {
   const auto& nest = std::get<LoopNest>(kernel.work);
-  if (nest.reductions.empty() && nest.columns.empty()) return std::nullopt;
-  if (has_few_segments(nest) || has_few_rows(kernel, nest)) return "too few rows for the processors";
+  if (nest.reductions.empty() && nest.columns.empty()) return {};
+  if (has_few_segments(nest) || has_few_rows(kernel, nest, processors)) return "too few rows for the processors";
   for (const Source& source : nest.sources)
     if (const auto* load = std::get_if<LoadSource>(&source))
       if (std::abs(load->at.strides.back()) > 1 && nest.dims.back().extent > 16)
         return "an operand is read across its rows";
-  return std::nullopt;
+  return {};
 }
 
 // Bytes that equal values, and no others, give.
@@ -89,13 +88,12 @@ const RegionCosts::Cost& RegionCosts::of(const Region& region) {
 }
 
 RegionCosts::Cost RegionCosts::describe(const Region& region) const {
-  if (region.results.empty()) return {0, ""};
-  if (region.nodes.size() > kMaxNodes) return {std::nullopt, "a kernel of too many nodes"};
+  if (region.nodes.size() > kMaxNodes) return {std::nullopt, "a kernel of too many nodes", {}};
   const std::variant<Kernel, std::string> described = describe_region(graph_, region, layouts_of(layouts_));
-  if (const auto* reason = std::get_if<std::string>(&described)) return {std::nullopt, *reason};
+  if (const auto* reason = std::get_if<std::string>(&described)) return {std::nullopt, *reason, {}};
   const Kernel& kernel = std::get<Kernel>(described);
-  if (kernel.buffers.size() > kMaxBuffers) return {std::nullopt, "a kernel of too many operands"};
-  return {predicted_us(kernel.traffic, device_), why_slow(kernel).value_or("")};
+  if (kernel.buffers.size() > kMaxBuffers) return {std::nullopt, "a kernel of too many operands", {}};
+  return {predict(graph_, kernel, device_).us, {}, why_slow(kernel, device_.processors)};
 }
 
 std::string RegionCosts::structure(const Region& region) const {
@@ -111,6 +109,7 @@ std::string RegionCosts::structure(const Region& region) const {
     structure.add(number_of.has_value());
     if (number_of) structure.add(*number_of);
   };
+  structure.add(region.nodes.size());
   for (const NodeId id : region.nodes) {
     const Node& node = graph_.node(id);
     structure.add(node.op);
@@ -121,8 +120,10 @@ std::string RegionCosts::structure(const Region& region) const {
         add_value(input);
       else
         structure.add(int32_t{-1});
+    structure.add(node.outputs.size());
     for (const ValueId output : node.outputs) add_value(output);
   }
+  structure.add(region.results.size());
   for (const ValueId result : region.results) add_value(result);
   return std::move(structure).take();
 }

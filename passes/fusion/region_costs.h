@@ -15,13 +15,14 @@ class RegionCosts {
  public:
   struct Cost {
     std::optional<double> us;  // predicted; nothing where no kernel can be emitted
-    std::string why_not;       // nor is one worth having, where `us` is there
+    std::string why_none;      // why none can
+    std::string why_slow;      // why it is not worth having all the same, empty where it is
   };
 
   RegionCosts(const Graph& graph, const Layouts& layouts, const DeviceSpec& device)
       : graph_(graph), layouts_(layouts), device_(device) {}
 
-  // 0 for a region without results.
+  // Of a region with results.
   const Cost& of(const Region& region);
 
  private:

@@ -71,14 +71,13 @@ class ListScheduler {
       if (!producer.valid()) continue;
       const int32_t writer = position_[index(producer)];
       for (const int32_t reader : readers[state.input])
-        if (reader < writer || (reader != writer && is_sink(writer))) add_edge(reader, writer);
+        if (reader < writer && !runs_after(reader, writer)) add_edge(reader, writer);
       in_place_.insert(state.output);
     }
   }
 
-  bool is_sink(int32_t i) const {
-    return std::ranges::all_of(node(i).outputs, [&](ValueId output) { return graph_.value(output).uses.empty(); });
-  }
+  // Whether the update is what keeps a node from being done before another.
+  bool runs_after(int32_t i, int32_t other) const { return graph_.accumulates() && is_update(i) && !is_update(other); }
 
   // Every node of the micro-step before every node of the update: edges would be their product, so the update's nodes
   // wait for a count instead.

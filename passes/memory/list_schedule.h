@@ -14,9 +14,8 @@ namespace stepc {
 // freed, and nothing large is made before its turn. What takes next to nothing must not be late: every update waits for
 // the step's bias corrections, two scalars.
 //
-// A state's new value comes after the reads of the old one, so that it may be written in place; where other nodes use
-// the new value, those reads that precede it in the present order do. Where the graph accumulates, phase optimizer
-// comes last. O(n log n) in nodes and operands.
+// Reads of a state that precede its new value in the present order still do, so that it may be written in place. Where
+// the graph accumulates, phase optimizer comes last. O(n log n) in nodes and operands.
 std::vector<NodeId> list_schedule(const Graph& graph);
 
 // The largest sum of live bytes outside the persistent region, in this order.

@@ -38,7 +38,7 @@ class InterpreterBackend : public Backend {
       for (const StatePair& state : graph_.states()) {
         const Node* producer = graph_.producer(state.output);
         const std::string& name = graph_.input_of(state.input)->name;
-        if (last || (producer != nullptr && producer->origin.phase != Phase::optimizer))
+        if (last || producer == nullptr || producer->origin.phase != Phase::optimizer)
           persistent_[name] = std::move(result.states.at(name));
       }
       outputs_ = std::move(result.outputs);

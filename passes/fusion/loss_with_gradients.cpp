@@ -1,4 +1,4 @@
-#include "passes/fusion/losses.h"
+#include "passes/fusion/loss_with_gradients.h"
 
 #include "passes/fusion/step_part.h"
 
@@ -23,30 +23,24 @@ NodeId loss_of(const Graph& graph, const Node& backward) {
   return kNoNode;
 }
 
-std::string why_not(const Graph& graph, Partition& partition, NodeId loss, NodeId backward) {
-  constexpr const char* kCycle = "the gradient of the loss depends on the loss";
+Refusal try_join(const Graph& graph, Partition& partition, NodeId loss, NodeId backward) {
   for (const Use& use : graph.value(graph.node(loss).outputs[0]).uses) {
-    if (use.node == backward) return kCycle;
+    if (use.node == backward) return "the gradient of the loss depends on the loss";
     if (part_of_step(graph.node(use.node).origin.phase) == StepPart::forward) return "the forward reads the loss";
   }
-  switch (partition.merge(partition.clusters().of(loss), partition.clusters().of(backward))) {
-    case Clusters::Merge::cycle: return kCycle;
-    case Clusters::Merge::too_far: return "too far apart";
-    case Clusters::Merge::done: break;
-  }
-  return {};
+  return partition.merge(partition.clusters().of(loss), partition.clusters().of(backward));
 }
 
 }  // namespace
 
-void join_losses(const Graph& graph, Partition& partition, std::vector<FusionVerdict>& verdicts) {
+void join_losses_with_gradients(const Graph& graph, Partition& partition, std::vector<FusionVerdict>& verdicts) {
   for (NodeId id = graph.first(); id.valid(); id = graph.next(id)) {
     if (graph.node(id).op != Op::linear_cross_entropy_backward) continue;
     const NodeId loss = loss_of(graph, graph.node(id));
     if (!loss.valid()) continue;
-    const std::string reason = why_not(graph, partition, loss, id);
-    verdicts.push_back({edge_end(graph, loss), edge_end(graph, id), reason.empty(),
-                        reason.empty() ? "one kernel: the logits are made once" : reason});
+    const Refusal refusal = try_join(graph, partition, loss, id);
+    verdicts.push_back({edge_end(graph, loss), edge_end(graph, id), !refusal,
+                        refusal.value_or("one kernel: the logits are made once")});
   }
 }
 
