@@ -147,9 +147,9 @@ struct LoopNest {
 // shape alone. Elements are numbered r = 0, 1, ... in row-major order of the reduced axes and cut into segments.
 //   rows (the last axis longer than 1 is reduced): segments of 4096; in each, 16 lanes, lane r % 16, combined by a
 //     balanced tree (lane i with lane i + 8, then + 4, + 2, + 1); partial results of segments from left to right.
-//   columns (it is kept, or LoopNest::columns): segments of 64, sequential in each; partial results of segments from
-//   left
-//     to right.
+//   columns (it is kept, or LoopNest::columns): segments of 64, sequential in each; partial results of segments
+//     from left to right.
+// Threads share segments, never what is in one: their number changes no bit.
 constexpr int64_t kRowSegment = 4096;
 constexpr int64_t kRowLanes = 16;
 constexpr int64_t kColumnSegment = 64;
@@ -274,9 +274,9 @@ struct LinearCrossEntropyWork {
   int64_t blocks() const { return (depth + depth_step - 1) / depth_step; }
 };
 
-// Kernels that have nothing to do with each other as one launch: each is one task, run as it would be alone, without
-// scratch. Buffers: those of the parts, one after the other.
 struct Kernel;
+// Kernels of one kind, independent of each other, as one launch: each is one task, run as it would be alone, without
+// scratch. Buffers: those of the parts, one after the other.
 struct PartsWork {
   std::vector<Kernel> parts;
 };
@@ -342,8 +342,8 @@ using LayoutOf = std::function<const Layout&(ValueId)>;
 LayoutOf layouts_of(const Plan& plan);
 LayoutOf layouts_of(const Layouts& layouts);
 
-// The kernel of a node that is not an aliasing view and not a constant. Softmax, log-softmax, norms, rotary embedding
-// and attention in f32 are single kernels; other composites must have been decomposed.
+// The kernel of a node that is not an aliasing view and not a constant. Softmax, log-softmax, norms, rotary embedding,
+// attention in f32 and 16 bits, linear cross-entropy in f32 are single kernels; other composites must have come apart.
 Kernel describe_kernel(const Graph& graph, NodeId node, const LayoutOf& layouts);
 
 // Why no kernel carries a node, or nullopt if one does: what `describe_kernel` may be asked for.

@@ -7,10 +7,14 @@
 namespace stepc {
 namespace {
 
+// From 2^53 on an integer's double may be another's too.
+constexpr double kExactIntegers = 0x1p53;
+
 std::optional<double> uniform_element(const TensorView& tensor) {
   const int64_t count = tensor.type.shape.numel();
   if (count == 0) return std::nullopt;
   const double first = element(tensor, 0);
+  if (is_integer(tensor.type.dtype) && !(std::fabs(first) < kExactIntegers)) return std::nullopt;
   for (int64_t i = 1; i < count; ++i)
     if (element(tensor, i) != first) return std::nullopt;
   return first;

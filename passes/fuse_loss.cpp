@@ -27,6 +27,11 @@ struct LinearLayer {
   std::vector<NodeId> views;  // those nearest to the loss first
   ValueId bias = kNoValue;
   std::string why_not;  // empty: it can be fused
+
+  // The reason nearest to the loss is kept.
+  void refuse(std::string reason) {
+    if (why_not.empty()) why_not = std::move(reason);
+  }
 };
 
 // x and w among the operands of a contraction, as permutations that put the summed label last and the classes first.
@@ -63,11 +68,11 @@ std::optional<size_t> bias_operand(const Graph& graph, const Node& add) {
 std::optional<LinearLayer> layer_behind(const Graph& graph, const Node& loss) {
   LinearLayer layer;
   ValueId v = loss.inputs[0];
-  if (graph.is_used(loss.outputs[1])) layer.why_not = "the log-sum-exp has another use";
+  if (graph.is_used(loss.outputs[1])) layer.refuse("the log-sum-exp has another use");
   while (true) {
     const Node* node = graph.producer(v);
     if (node == nullptr) return std::nullopt;
-    if (!read_once(graph, v) && layer.why_not.empty()) layer.why_not = "the logits have another use";
+    if (!read_once(graph, v)) layer.refuse("the logits have another use");
     const NodeId id = graph.value(v).producer;
     if (node->op == Op::contraction) {
       layer.contraction = id;
@@ -77,10 +82,10 @@ std::optional<LinearLayer> layer_behind(const Graph& graph, const Node& loss) {
       layer.views.push_back(id);
       v = node->inputs[0];
     } else if (node->op == Op::cast && is_float(graph.dtype(node->inputs[0]))) {
-      layer.why_not = fmt::format("linear cross-entropy in {}", dtype_name(graph.dtype(node->inputs[0])));
+      layer.refuse(fmt::format("linear cross-entropy in {}", dtype_name(graph.dtype(node->inputs[0]))));
       v = node->inputs[0];
     } else if (const std::optional<size_t> bias = node->op == Op::add ? bias_operand(graph, *node) : std::nullopt) {
-      if (layer.bias.valid() && layer.why_not.empty()) layer.why_not = "more than one bias";
+      if (layer.bias.valid()) layer.refuse("more than one bias");
       layer.bias = node->inputs[*bias];
       v = node->inputs[1 - *bias];
     } else {
@@ -141,13 +146,16 @@ bool run(Graph& graph, PassContext& context) {
     std::optional<LinearLayer> layer = layer_behind(graph, graph.node(id));
     if (!layer) continue;
     FusionVerdict verdict{edge_end(graph, layer->contraction), edge_end(graph, id), false, {}};
-    const std::optional<LinearOperands> operands = operands_of(graph, graph.node(layer->contraction));
+    const Node& contraction = graph.node(layer->contraction);
+    const std::optional<LinearOperands> operands = operands_of(graph, contraction);
     if (!context.options.fuse_loss)
       layer->why_not = "--fuse-loss off";
-    else if (layer->why_not.empty() && !operands)
-      layer->why_not = "the contraction is no linear layer with rows and classes";
-    else if (layer->why_not.empty() && graph.dtype(operands->x) != Dtype::f32)
-      layer->why_not = fmt::format("linear cross-entropy in {}", dtype_name(graph.dtype(operands->x)));
+    else if (!operands)
+      layer->refuse("the contraction is no linear layer with rows and classes");
+    else if (graph.dtype(operands->x) != Dtype::f32)
+      layer->refuse(fmt::format("linear cross-entropy in {}", dtype_name(graph.dtype(operands->x))));
+    else if (const Dtype accumulate = contraction.attrs.dtype("accumulate"); accumulate != Dtype::f32)
+      layer->refuse(fmt::format("linear cross-entropy summed in {}", dtype_name(accumulate)));
     verdict.fused = layer->why_not.empty();
     verdict.reason = verdict.fused ? "linear cross-entropy" : layer->why_not;
     context.note(fmt::format("{} {}: {}", verdict.producer, verdict.fused ? "not stored" : "stored", verdict.reason));

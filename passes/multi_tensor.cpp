@@ -21,6 +21,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 namespace stepc {
@@ -33,8 +34,8 @@ constexpr int64_t kGroupBytes = 1 << 18;
 
 bool is_update(const Graph& graph, NodeId id) { return graph.node(id).origin.phase == Phase::optimizer; }
 
-// Only updates are read by nobody, and only they are computed from other values of phase optimizer. So neither group
-// can be part of a cycle.
+// `last`: nobody reads it. `first`: it reads nothing of the update. Members of one group thus never depend on each
+// other.
 enum class Place : uint8_t { last, first, neither };
 
 Place place_of(const Graph& graph, NodeId id) {
@@ -52,12 +53,19 @@ bool is_small(const Graph& graph, const Node& node) {
   return std::ranges::all_of(node.inputs, small) && std::ranges::all_of(node.outputs, small);
 }
 
-// What a node computes, without shapes.
-std::string formula(const Graph& graph, const Node& node) {
+// What one group has in common: the kind of its kernels, which parts must share (ir/kernel.h), and the operations in
+// order. Attributes and operands may differ, as shapes do: parts have nothing to do with each other.
+struct Likeness {
+  KernelKind kind{};
+  std::string operations;
+  auto operator<=>(const Likeness&) const = default;
+};
+
+std::string operations_of(const Graph& graph, const Node& node) {
   if (node.op != Op::fused) return fmt::format("{} {};", op_name(node.op), dtype_name(graph.dtype(node.outputs[0])));
   std::string text;
   for (NodeId id = node.body->first(); id.valid(); id = node.body->next(id))
-    text += formula(*node.body, node.body->node(id));
+    text += operations_of(*node.body, node.body->node(id));
   return text;
 }
 
@@ -68,28 +76,29 @@ class Grouper {
   bool run() {
     bool changed = false;
     for (const Place place : {Place::first, Place::last})
-      for (const auto& [formula, members] : candidates(place))
+      for (const auto& [likeness, members] : candidates(place))
         for (const std::vector<NodeId>& group : groups(members))
           if (group.size() > 1) changed = true, join(group);
     return changed;
   }
 
  private:
-  // By formula; members in the graph's order.
-  std::map<std::string, std::vector<NodeId>> candidates(Place place) const {
+  // Members in the graph's order.
+  std::map<Likeness, std::vector<NodeId>> candidates(Place place) const {
     const Layouts layouts(graph_);
-    std::map<std::string, std::vector<NodeId>> result;
+    std::map<Likeness, std::vector<NodeId>> result;
     std::set<ValueId> taken;  // operands that no other part may read
     for (NodeId id = graph_.first(); id.valid(); id = graph_.next(id)) {
       const Node& node = graph_.node(id);
       if (!is_update(graph_, id) || !is_small(graph_, node) || place_of(graph_, id) != place) continue;
-      if (!is_candidate(id, layouts)) continue;
+      const std::optional<KernelKind> kind = kind_of_part(id, layouts);
+      if (!kind) continue;
       std::vector<ValueId> tensors;
       std::ranges::copy_if(node.inputs, std::back_inserter(tensors),
                            [&](ValueId v) { return graph_.shape(v).numel() > 1; });
       if (tensors.empty() || std::ranges::any_of(tensors, [&](ValueId v) { return taken.contains(v); })) continue;
       taken.insert(tensors.begin(), tensors.end());
-      result[formula(graph_, node)].push_back(id);
+      result[{*kind, operations_of(graph_, node)}].push_back(id);
     }
     return result;
   }
@@ -113,14 +122,14 @@ class Grouper {
     return result;
   }
 
-  // A loop nest without scratch.
-  bool is_candidate(NodeId id, const Layouts& layouts) const {
+  // Of a loop nest without scratch: such a node can be a part.
+  std::optional<KernelKind> kind_of_part(NodeId id, const Layouts& layouts) const {
     const OpKind kind = op_def(graph_.node(id).op).kind;
-    if (kind != OpKind::fused && kind != OpKind::pointwise && kind != OpKind::reduction) return false;
-    if (why_no_kernel(graph_, id, layouts_of(layouts))) return false;
+    if (kind != OpKind::fused && kind != OpKind::pointwise && kind != OpKind::reduction) return std::nullopt;
+    if (why_no_kernel(graph_, id, layouts_of(layouts))) return std::nullopt;
     const Kernel kernel = describe_kernel(graph_, id, layouts_of(layouts));
     const bool nest = kernel.kind == KernelKind::map || kernel.kind == KernelKind::row_reduction;
-    return nest && kernel.scratch_bytes == 0;
+    return nest && kernel.scratch_bytes == 0 ? std::optional(kernel.kind) : std::nullopt;
   }
 
   // One fused node for all members, after everything that does not wait for it.

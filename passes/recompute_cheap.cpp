@@ -8,7 +8,8 @@
 // itself takes; where they add as much, only if they are stored in any case and the block then is not, and reading them
 // costs no more than reading it. Later values decide first: what they lean on may still be recomputed itself.
 // Kernels make use of it: fusion puts the recomputed nodes into their readers, which read the inputs instead. At most
-// kMaxSlice nodes are made per block; linear in the graph.
+// kMaxSlice nodes are made per block. Rounds follow until one finds nothing, each near-linear in the graph: as many as
+// blocks lean on each other in turn, a few in practice.
 
 #include "ir/layout.h"
 #include "ir/op_def.h"
@@ -42,6 +43,7 @@ class Recomputer {
       if (is_backward(id))
         for (const ValueId operand : graph.node(id).inputs)
           if (operand.valid() && is_forward(operand)) note_saved(operand, id);
+    find_read_by_maps();
   }
 
   bool run() {
@@ -109,13 +111,17 @@ class Recomputer {
   // Whether a node's value may stay inside a kernel.
   bool is_joined(NodeId id) const { return is_cheap(id) || op_def(graph_.node(id).op).kind == OpKind::reduction; }
 
-  // Whether every reader could be one kernel with the value's producer, so that it is stored nowhere.
-  bool is_read_by_maps(ValueId value) const {
-    return !graph_.is_output(value) && std::ranges::all_of(graph_.value(value).uses, [&](const Use& use) {
-      const bool is_view = op_def(graph_.node(use.node).op).kind == OpKind::view;
-      return is_view ? is_read_by_maps(graph_.node(use.node).outputs[0]) : is_joined(use.node);
-    });
+  void find_read_by_maps() {
+    read_by_maps_.assign(static_cast<size_t>(graph_.value_limit()), false);
+    for (auto id = order_.rbegin(); id != order_.rend(); ++id)
+      for (const ValueId value : graph_.node(*id).outputs)
+        read_by_maps_[static_cast<size_t>(value.index)] =
+            !graph_.is_output(value) && std::ranges::all_of(graph_.value(value).uses, [&](const Use& use) {
+              const bool is_view = op_def(graph_.node(use.node).op).kind == OpKind::view;
+              return is_view ? is_read_by_maps(graph_.node(use.node).outputs[0]) : is_joined(use.node);
+            });
   }
+  bool is_read_by_maps(ValueId value) const { return read_by_maps_[static_cast<size_t>(value.index)]; }
 
   bool pays(ValueId block, const Slice& slice) const {
     int64_t added = 0, read = 0;
@@ -180,6 +186,7 @@ class Recomputer {
   const Layouts layouts_;
   const std::vector<NodeId> order_;
   std::vector<size_t> position_;           // per node index
+  std::vector<bool> read_by_maps_;         // per value: every reader could be one kernel with its producer
   std::map<ValueId, Saved> saved_;         // by block
   std::vector<Recomputation> made_;        // later values first
   std::map<ValueId, ValueId> recomputed_;  // forward value → its copy

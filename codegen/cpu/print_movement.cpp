@@ -27,14 +27,6 @@ std::string offset_text(const std::string& index, const Dims& dims, const Dims& 
   return text.empty() ? "0" : text;
 }
 
-std::string_view combine_function(ScatterMode mode) {
-  switch (mode) {
-    case ScatterMode::max: return "maximum";
-    case ScatterMode::min: return "minimum";
-    default: return "";
-  }
-}
-
 // What an element becomes when an update meets it.
 std::string combined(ScatterMode mode, const std::string& old, const std::string& update, Dtype dtype) {
   const std::string_view type = value_type(dtype);
@@ -42,8 +34,10 @@ std::string combined(ScatterMode mode, const std::string& old, const std::string
     case ScatterMode::assign: return update;
     case ScatterMode::add: return fmt::format("static_cast<{}>({} + {})", type, old, update);
     case ScatterMode::mul: return fmt::format("static_cast<{}>({} * {})", type, old, update);
-    default: return fmt::format("{}<{}>({}, {})", combine_function(mode), type, old, update);
+    case ScatterMode::max: return fmt::format("maximum<{}>({}, {})", type, old, update);
+    case ScatterMode::min: return fmt::format("minimum<{}>({}, {})", type, old, update);
   }
+  return {};
 }
 
 // The dims of a scatter that are sequential, or those that are not, with one kind of strides.

@@ -1,6 +1,7 @@
 #include "ir/cost/roofline.h"
 
 #include "ir/kernel/attention.h"
+#include "ir/kernel/linear_cross_entropy.h"
 #include "ir/op_def.h"
 
 #include <algorithm>
@@ -52,8 +53,11 @@ double predicted_us(const Graph& graph, const Node& node, const DeviceSpec& devi
 }
 
 KernelTraffic traffic_on(const Graph& graph, const Kernel& kernel, const DeviceSpec& device) {
-  const auto* attention = std::get_if<AttentionWork>(&kernel.work);
-  return attention ? attention_traffic(graph, kernel.buffers, *attention, device.reuse_bytes) : kernel.traffic;
+  if (const auto* attention = std::get_if<AttentionWork>(&kernel.work))
+    return attention_traffic(graph, kernel.buffers, *attention, device.reuse_bytes);
+  if (const auto* loss = std::get_if<LinearCrossEntropyWork>(&kernel.work))
+    return linear_cross_entropy_traffic(*loss, kernel.buffers, device.reuse_bytes);
+  return kernel.traffic;
 }
 
 Prediction predict(const Graph& graph, const Kernel& kernel, const DeviceSpec& device) {

@@ -1,5 +1,6 @@
 #include "ir/kernel/attention.h"
 
+#include "ir/cost/device_spec.h"
 #include "ir/kernel/describe.h"
 #include "ir/kernel/trace.h"
 #include "ir/ops/attention_scores.h"
@@ -14,8 +15,6 @@ namespace {
 
 // What a task may have on its stack.
 constexpr int64_t kTileBytes = int64_t{1} << 19;
-// What one core can be trusted to find again in its share of the last-level cache.
-constexpr int64_t kReuseBytes = int64_t{2} << 20;
 // Fewer tasks than this would leave processors idle: then the backward takes two phases.
 constexpr int64_t kEnoughTasks = 8;
 
@@ -96,7 +95,7 @@ Kernel describe_attention(const Graph& graph, const Node& node, const LayoutOf& 
   if (a.dropout > 0) work.offset_buffer = kernel.buffers.size(), add(node.inputs[required + 1], false, false);
   for (size_t i = 0; i < node.outputs.size(); ++i) add(node.outputs[i], true, i == 3);
   if (work.backward) kernel.scratch_bytes = checked_mul(a.batch * a.heads, a.queries) * 4;  // Σ_d do·o per query
-  kernel.traffic = attention_traffic(graph, kernel.buffers, work, kReuseBytes);
+  kernel.traffic = attention_traffic(graph, kernel.buffers, work, cpu_device().reuse_bytes);
   kernel.work = std::move(work);
   return kernel;
 }

@@ -6,12 +6,6 @@ namespace stepc {
 
 IndexForm constant_form(size_t dims, int64_t value) { return {value, Dims(dims, 0), {}}; }
 
-IndexForm dim_form(size_t dims, size_t dim, int64_t stride) {
-  IndexForm form = constant_form(dims, 0);
-  form.strides[dim] = stride;
-  return form;
-}
-
 IndexForm scaled(IndexForm form, int64_t factor) {
   if (factor == 0) return constant_form(form.strides.size(), 0);
   form.offset *= factor;

@@ -11,7 +11,6 @@ namespace stepc {
 using Coordinates = std::vector<IndexForm>;  // one per axis of a value
 
 IndexForm constant_form(size_t dims, int64_t value);
-IndexForm dim_form(size_t dims, size_t dim, int64_t stride);
 IndexForm scaled(IndexForm form, int64_t factor);
 IndexForm sum(IndexForm a, const IndexForm& b);
 IndexForm shifted(IndexForm form, int64_t by);

@@ -1,5 +1,6 @@
 #include "ir/kernel/linear_cross_entropy.h"
 
+#include "ir/cost/device_spec.h"
 #include "ir/kernel/describe.h"
 #include "ir/kernel/trace.h"
 #include "ir/op_def.h"
@@ -102,7 +103,7 @@ class Description {
     schedule_linear_cross_entropy(work_);
     kernel_.kind = KernelKind::linear_cross_entropy;
     kernel_.scratch_bytes = checked_mul(work_.scratch.end, 4);
-    kernel_.traffic = linear_cross_entropy_traffic(work_, distinct_bytes_);
+    kernel_.traffic = linear_cross_entropy_traffic(work_, kernel_.buffers, cpu_device().reuse_bytes);
     kernel_.work = std::move(work_);
     return std::move(kernel_);
   }
@@ -150,11 +151,6 @@ class Description {
     CHECK(value.valid(), "an operand of linear cross-entropy is made in its body");
     tensor.buffer = static_cast<int32_t>(kernel_.buffers.size());
     kernel_.buffers.push_back({value, graph_.dtype(value), written});
-    const Dims& strides = layouts_(value).strides;
-    int64_t bytes = dtype_bytes(graph_.dtype(value));
-    for (size_t i = 0; i < strides.size(); ++i)
-      if (strides[i] != 0 || graph_.shape(value)[i] == 0) bytes = checked_mul(bytes, graph_.shape(value)[i]);
-    distinct_bytes_.push_back(bytes);
   }
 
   const Dims& strides_of(const Work::Tensor& tensor) const {
@@ -197,7 +193,6 @@ class Description {
   Shape rows_;
   Work work_;
   Kernel kernel_;
-  std::vector<int64_t> distinct_bytes_;  // per buffer
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "ir/kernel.h"
 
+#include <cstdint>
 #include <vector>
 
 namespace stepc {
@@ -12,7 +13,8 @@ bool is_linear_cross_entropy(const Node& node);
 // Tiles, and where things lie in scratch.
 void schedule_linear_cross_entropy(LinearCrossEntropyWork& work);
 
-KernelTraffic linear_cross_entropy_traffic(const LinearCrossEntropyWork& work,
-                                           const std::vector<int64_t>& distinct_bytes);
+// Where a task finds `reuse_bytes` again in its cache.
+KernelTraffic linear_cross_entropy_traffic(const LinearCrossEntropyWork& work, const std::vector<KernelBuffer>& buffers,
+                                           int64_t reuse_bytes);
 
 }  // namespace stepc

@@ -2,7 +2,6 @@
 #include "ir/support/checked.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace stepc {
 namespace {
@@ -17,8 +16,6 @@ constexpr int64_t kDepthStep = 256;
 // Groups of classes by blocks of the depth: tasks that sum into a dx of their own, so that threads need not meet. As
 // many as take a quarter of what a chunk's logits take.
 constexpr int64_t kLeastTasks = 8, kMostTasks = 32;
-// What one core can be trusted to find again in its share of the last-level cache.
-constexpr int64_t kCachedBytes = int64_t{2} << 20;
 
 int64_t divided(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t lines(int64_t x) { return divided(x, kLine) * kLine; }
@@ -53,29 +50,37 @@ void schedule_linear_cross_entropy(LinearCrossEntropyWork& work) {
   scratch.end = end;
 }
 
-KernelTraffic linear_cross_entropy_traffic(const LinearCrossEntropyWork& work,
-                                           const std::vector<int64_t>& distinct_bytes) {
-  const auto bytes_of = [&](const LinearCrossEntropyWork::Tensor& tensor) {
-    return tensor.buffer < 0 ? 0 : distinct_bytes[static_cast<size_t>(tensor.buffer)];
+KernelTraffic linear_cross_entropy_traffic(const LinearCrossEntropyWork& work, const std::vector<KernelBuffer>& buffers,
+                                           int64_t reuse_bytes) {
+  // Distinct ones: an axis of stride 0 repeats.
+  const auto bytes_of = [&](const LinearCrossEntropyWork::Tensor& tensor, int64_t rows, int64_t inner_rows) {
+    if (tensor.buffer < 0) return int64_t{0};
+    int64_t bytes = dtype_bytes(buffers[static_cast<size_t>(tensor.buffer)].dtype);
+    if (tensor.outer_stride != 0) bytes = checked_mul(bytes, rows / inner_rows);
+    if (tensor.row_stride != 0) bytes = checked_mul(bytes, inner_rows);
+    return tensor.column_stride == 0 ? bytes : checked_mul(bytes, work.depth);
   };
+  const auto by_row = [&](const auto& tensor) { return bytes_of(tensor, work.rows, work.inner_rows); };
+  const auto by_class = [&](const auto& tensor) { return bytes_of(tensor, work.classes, work.classes); };
+  const int64_t w = by_class(work.w), dw = by_class(work.dw);
   KernelTraffic traffic;
-  traffic.ideal_bytes = std::accumulate(distinct_bytes.begin(), distinct_bytes.end(), int64_t{0});
-  traffic.read_bytes = bytes_of(work.x) + bytes_of(work.labels) + bytes_of(work.bias) + bytes_of(work.upstream);
-  traffic.write_bytes = bytes_of(work.loss) + bytes_of(work.dx) + bytes_of(work.dbias);
+  traffic.read_bytes = by_row(work.x) + by_row(work.labels) + by_class(work.bias) + by_row(work.upstream);
+  traffic.write_bytes = by_row(work.loss) + by_row(work.dx) + by_class(work.dbias);
+  traffic.ideal_bytes = traffic.read_bytes + traffic.write_bytes + w + dw;
 
   // w once for the logits and once for dx; dw is added to from the second chunk on.
   const int64_t products = 1 + (work.dx.buffer >= 0 ? 1 : 0) + (work.dw.buffer >= 0 ? 1 : 0);
   const int64_t w_reads = checked_mul(work.chunks, work.dx.buffer >= 0 ? 2 : 1);
-  const bool stays = bytes_of(work.w) <= kCachedBytes;
-  traffic.read_bytes = checked_add(traffic.read_bytes, checked_mul(bytes_of(work.w), stays ? 1 : w_reads));
+  const bool stays = w <= reuse_bytes;
+  traffic.read_bytes = checked_add(traffic.read_bytes, checked_mul(w, stays ? 1 : w_reads));
   const int64_t sums = stays ? 1 : work.chunks;
-  traffic.read_bytes = checked_add(traffic.read_bytes, checked_mul(bytes_of(work.dw), sums - 1));
-  traffic.write_bytes = checked_add(traffic.write_bytes, checked_mul(bytes_of(work.dw), sums));
+  traffic.read_bytes = checked_add(traffic.read_bytes, checked_mul(dw, sums - 1));
+  traffic.write_bytes = checked_add(traffic.write_bytes, checked_mul(dw, sums));
 
   // A chunk's logits leave the cache: written, and with gradients read and rewritten, and read once per block of the
   // depth.
   const int64_t logits = checked_mul(checked_mul(work.chunk_rows, work.classes), 4);
-  if (logits > kCachedBytes) {
+  if (logits > reuse_bytes) {
     const int64_t of_all = checked_mul(logits, work.chunks);
     traffic.write_bytes = checked_add(traffic.write_bytes, checked_mul(of_all, work.has_gradients() ? 2 : 1));
     if (work.has_gradients())

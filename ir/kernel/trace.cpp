@@ -5,12 +5,9 @@
 #include "ir/uniform_constant.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace stepc {
 namespace {
-
-constexpr double kExactInteger = 9007199254740992.0;  // 2^53: integers up to it are exact doubles
 
 void append(std::vector<int64_t>& key, const IndexForm& form) {
   key.push_back(form.offset);
@@ -97,8 +94,7 @@ ScalarId Tracer::compute(ValueId id, const Coordinates& at, const Guards& guards
     case Op::iota: return nest_.dag.cast(coordinate(at[static_cast<size_t>(node.attrs.integer("axis"))]), dtype(id));
     case Op::constant: {
       const std::optional<double> number = uniform_constant(graph, id);
-      if (!number || (is_integer(dtype(id)) && std::fabs(*number) > kExactInteger))
-        cannot("a constant tensor inside a fused body");
+      if (!number) cannot("a constant tensor inside a fused body");
       return nest_.dag.literal(*number, dtype(id));
     }
     case Op::concat: return concat(node, at, guards);
@@ -124,8 +120,8 @@ ScalarId Tracer::compute(ValueId id, const Coordinates& at, const Guards& guards
 ScalarId Tracer::load(ValueId outer_value, const Coordinates& at, const Guards& guards) {
   const Graph& outer = *scope_.outer;
   const Dtype dtype = outer.dtype(outer_value);
-  const std::optional<double> number = uniform_constant(outer, outer_value);
-  if (number && (!is_integer(dtype) || std::fabs(*number) <= kExactInteger)) return nest_.dag.literal(*number, dtype);
+  if (const std::optional<double> number = uniform_constant(outer, outer_value))
+    return nest_.dag.literal(*number, dtype);
   LoadSource load{buffer(outer_value, false), linear(dims(), at, layouts_(outer_value).strides), guards};
   return source(std::move(load), dtype);
 }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
+#include <utility>
 
 namespace stepc {
 namespace {
@@ -45,7 +47,7 @@ class Gaps {
 
   int64_t take(int64_t bytes) {
     const auto best = by_size_.lower_bound({bytes, 0});
-    const auto [size, offset] = best->first;
+    const auto [size, offset] = *best;
     remove(offset, size);
     add(offset + bytes, size - bytes);
     return offset;
@@ -75,7 +77,7 @@ class Gaps {
   void add(int64_t offset, int64_t size) {
     if (size == 0) return;
     by_offset_[offset] = size;
-    by_size_[{size, offset}] = true;
+    by_size_.emplace(size, offset);
   }
   void remove(int64_t offset, int64_t size) {
     by_offset_.erase(offset);
@@ -83,7 +85,7 @@ class Gaps {
   }
 
   std::map<int64_t, int64_t> by_offset_;
-  std::map<std::pair<int64_t, int64_t>, bool> by_size_;
+  std::set<std::pair<int64_t, int64_t>> by_size_;
 };
 
 ArenaLayout in_order_of_time(const std::vector<Tenant>& tenants) {

@@ -59,5 +59,19 @@ TEST(Arena, RandomTenantsNeverOverlap) {
   }
 }
 
+// Beyond 8192 tenants only the order of time is tried. A window slides over them: each step's few blocks lie where
+// those of the steps before lay.
+TEST(Arena, ManyTenants) {
+  std::vector<Tenant> tenants;
+  for (int32_t i = 0; i < 10000; ++i) tenants.push_back({64 * (1 + i % 3), i, i + 4});
+  const ArenaLayout layout = lay_out_arena(tenants);
+  EXPECT_LE(layout.bytes, 2 * max_live_bytes(tenants));
+  for (size_t a = 0; a < tenants.size(); ++a)
+    for (size_t b = a + 1; b < std::min(a + 5, tenants.size()); ++b)
+      EXPECT_TRUE(layout.offsets[a] + tenants[a].bytes <= layout.offsets[b] ||
+                  layout.offsets[b] + tenants[b].bytes <= layout.offsets[a])
+          << "tenants " << a << " and " << b;
+}
+
 }  // namespace
 }  // namespace stepc

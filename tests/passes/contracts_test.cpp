@@ -48,13 +48,12 @@ std::vector<Setting> settings() {
   TrainOptions accumulated = standard;
   accumulated.accumulate = 2;
   accumulated.optimizer = parse_optimizer("sgd:momentum=0.9");
-  TrainOptions regions = gradients;
-  regions.fuse = FuseLevel::full;
+  TrainOptions pointwise = standard;
+  pointwise.fuse = FuseLevel::pointwise;
   TrainOptions losses = accumulated;  // logits that are no output
-  losses.fuse = FuseLevel::full;
   losses.keep_outputs = false;
   return {{"standard", standard},       {"gradients", gradients}, {"unfused", unfused},
-          {"accumulated", accumulated}, {"regions", regions},     {"losses", losses}};
+          {"accumulated", accumulated}, {"pointwise", pointwise}, {"losses", losses}};
 }
 
 // A folder of its own for the constants of one test, gone with it.

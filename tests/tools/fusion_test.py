@@ -27,6 +27,16 @@ NORM = """graph @norm {
 }
 """
 
+# A sum that reads its operand across its rows, which no fusion makes worth having.
+SUM = """graph @sum {
+  %x: f32[64,4096] = input data "x"
+  %t: f32[4096,64] = transpose %x {perm=[1,0]}
+  %q: f32[4096] = reduce_sum %t {axes=[1], keepdims=false}
+  %z: f32[4096] = exp %q
+  output output "z" %z
+}
+"""
+
 
 def launches(report, phases):
     return sum(row["count"] for row in report["kernels"] if row["phase"] in phases and row["kind"] != "contraction")
@@ -172,6 +182,20 @@ class FusionEdgesTest(StepcTest):
                      "off")
         done = self.stepc(*self.PLAN, "full", "--fuse-edges", "missing.txt")
         self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1))
+
+    def opt(self, lines, *options):
+        (self.folder / "sum.ir").write_text(SUM)
+        (self.folder / "edges.txt").write_text(lines)
+        return self.stepc("opt", "sum.ir", "--passes", "fuse", "--fuse", "full", "--fuse-edges", "edges.txt", *options)
+
+    def test_opt_reads_the_edges_and_the_device(self):
+        self.assertNotIn("fused", self.opt("forbid reduce_sum %q -> exp %z").stdout)
+        self.assertEqual(self.opt("forbid nothing -> *").returncode, 1)
+        self.assertEqual(self.opt("# none", "--device-spec", "nothing").returncode, 1)
+
+    def test_a_forced_edge_is_not_refused_for_being_slow(self):
+        self.assertNotIn("fused", self.opt("# none").stdout)
+        self.assertIn("%z: f32[4096] = fused %t", self.opt("force reduce_sum %q -> exp %z").stdout)
 
 
 if __name__ == "__main__":

@@ -6,9 +6,8 @@
 #include "ir/printer.h"
 #include "ir/support/checked.h"
 #include "passes/pipelines.h"
-#include "tools/driver/device_spec.h"
 #include "tools/driver/dump.h"
-#include "tools/driver/io/files.h"
+#include "tools/driver/pass_setup.h"
 
 namespace stepc {
 namespace {
@@ -54,15 +53,11 @@ std::optional<int64_t> token_positions(const Graph& graph) {
 }
 
 Step build_step(Model& model, const DriverOptions& options, const LibraryScratch* scratch) {
-  TrainOptions train = options.train_options();
-  if (!options.fuse_edges.empty())
-    train.fuse_edges = parse_fusion_overrides(read_text_file(options.fuse_edges), options.fuse_edges);
-  Step step;
-  step.device = load_device_spec(options.device);
-  PassContext context(train);
+  PassSetup setup(options);
+  PassContext& context = setup.context;
   context.scratch = scratch;
-  context.device = step.device;
-
+  Step step;
+  step.device = context.device;
   step.graph = std::move(model.import.graph);
   const std::optional<DumpTarget> dump = dump_target(options);
   RunnerOptions runner;
@@ -70,7 +65,7 @@ Step build_step(Model& model, const DriverOptions& options, const LibraryScratch
   runner.skip = {options.skip.begin(), options.skip.end()};
   runner.bisect = options.bisect;
   runner.dump = [&](const Graph& graph, std::string_view pass, size_t position) {
-    if (pass == "raise-composites") step.attention = attention_flops(graph, train);
+    if (pass == "raise-composites") step.attention = attention_flops(graph, setup.train);
     if (pass == "autodiff") step.flops = phase_flops(graph);
     if (pass == "recompute-cheap" && step.flops)
       step.flops->recompute = flops_of(graph, [](Phase phase) { return phase == Phase::recompute; });
@@ -80,7 +75,7 @@ Step build_step(Model& model, const DriverOptions& options, const LibraryScratch
   step.optimizer_flops = flops_of(step.graph, [](Phase phase) { return phase == Phase::optimizer; });
   step.saved = saved_tensors(step.graph, Layouts(step.graph));
   step.plan = std::move(context.plan);
-  step.loss = context.loss.value_or(train.loss);
+  step.loss = context.loss.value_or(setup.train.loss);
   step.fusion = std::move(context.fusion);
   return step;
 }

@@ -201,10 +201,14 @@ class ScoreRules {
     return widened(x);
   }
 
-  // The existing part of mask_: along the memory's rows, whichever way the tile has them.
+  // Along the memory's rows, whichever way the tile has them; 0 for what does not exist.
   template <typename T>
   void load_mask(const ScoreFrame& f, const T* mask) {
     const T* const x = mask + f.mask_offset;
+    if (f.rows < kRows || f.columns < kColumns) {
+      mask_.fill(0);
+      mask_columns_.fill(0);
+    }
     if (f.mask_row == 1 && f.mask_column > 1) {
       convert_rows(mask_columns_, x, f.mask_column, 1, f.columns, f.rows);
       return transpose(mask_columns_, mask_);

@@ -230,6 +230,7 @@ class LinearCrossEntropy {
       const float lse = maximum[i] + log_sum_[r];
       share_[r] = 1.0F + 2.0F * p_.z_loss * lse;
       label_[r] = row < p_.rows ? label_of(row) : -1;
+      weight_[r] = 0;
       if (row >= p_.rows) continue;
       float loss = 0;
       if (label_[r] >= 0) {

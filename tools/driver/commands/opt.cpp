@@ -6,6 +6,7 @@
 #include "passes/runner.h"
 #include "tools/driver/commands.h"
 #include "tools/driver/dump.h"
+#include "tools/driver/pass_setup.h"
 
 #include <CLI/CLI.hpp>
 
@@ -68,8 +69,7 @@ int run(const DriverOptions& options) {
   }
   if (options.model.empty()) throw UsageError("name a file with the text of a graph, or - for standard input");
   Graph graph = read_input(options.model);
-  const TrainOptions train = options.train_options();
-  PassContext context(train);
+  PassSetup setup(options);
   RunnerOptions runner;
   runner.stop_after = options.stop_after;
   runner.skip = {options.skip.begin(), options.skip.end()};
@@ -79,7 +79,7 @@ int run(const DriverOptions& options) {
     runner.dump = [&](const Graph& after, std::string_view pass, size_t position) {
       dump->write(after, pass, position);
     };
-  const std::vector<PassRow> rows = run_passes(graph, parse_pipeline(options.passes), context, runner);
+  const std::vector<PassRow> rows = run_passes(graph, parse_pipeline(options.passes), setup.context, runner);
   for (const PassRow& row : rows)
     for (const std::string& note : row.notes) fmt::print(stderr, "{}: {}\n", row.name, note);
   if (options.output.empty())
