@@ -111,8 +111,15 @@ struct StridedOperand {
     }
     return result;
   }
+  // Whether all elements before (row, at_depth) exist: then `offset` is enough.
+  __device__ __forceinline__ bool holds(int64_t row, int64_t at_depth) const {
+    return row <= outer && at_depth <= depth;
+  }
+  __device__ __forceinline__ int64_t offset(int64_t row, int64_t at_depth) const {
+    return row * outer_stride + at_depth * depth_stride;
+  }
   __device__ __forceinline__ int64_t place(int64_t row, int64_t at_depth) const {
-    return row < outer && at_depth < depth ? row * outer_stride + at_depth * depth_stride : kOutside;
+    return row < outer && at_depth < depth ? offset(row, at_depth) : kOutside;
   }
 };
 
@@ -188,6 +195,20 @@ struct ContractionPoint {
 #pragma unroll
       for (int i = 0; i < kAddends; ++i) store.addends[i] += at * work.addends[i].batch[axis];
     }
+  }
+};
+
+// The tiles along the depth of a product that is summed over parts: `step` counts those of all parts.
+struct DepthSteps {
+  int64_t of_part, count;
+  int tile_depth;
+  bool one_part;
+
+  __device__ __forceinline__ DepthSteps(int64_t parts, int64_t depth, int tile)
+      : of_part((depth + tile - 1) / tile), count(parts * of_part), tile_depth(tile), one_part(parts == 1) {}
+  __device__ __forceinline__ int64_t part(int64_t step) const { return one_part ? 0 : step / of_part; }
+  __device__ __forceinline__ int64_t depth(int64_t step) const {
+    return (one_part ? step : step % of_part) * tile_depth;
   }
 };
 

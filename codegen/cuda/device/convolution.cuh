@@ -62,6 +62,9 @@ struct ConvolutionSizes {
 struct GatheredOperand {
   const float* data;
   static constexpr bool vectors = false;
+
+  __device__ __forceinline__ bool holds(int64_t, int64_t) const { return false; }
+  __device__ __forceinline__ int64_t offset(int64_t, int64_t) const { return kOutside; }
 };
 
 // Element (outer, (q, r)), r < inner, at outer·outer_stride + q·stride + r.

@@ -33,25 +33,40 @@ struct TensorOperandTile {
   // Copies the tile at (outer, depth), with zeros outside the operand.
   template <int kThreads, typename Operand, typename T>
   static __device__ __forceinline__ void copy(const Operand& operand, T* shared, int64_t outer, int64_t depth) {
-    if (operand.vectors) {
-#pragma unroll
-      for (int i = static_cast<int>(threadIdx.x); i < kRows * kChunks; i += kThreads) {
-        const int row = i / kChunks, chunk = i % kChunks;
-        const int64_t o = outer + (kAlongDepth ? row : chunk * 8), d = depth + (kAlongDepth ? chunk * 8 : row);
-        T* const to = shared + chunk_place<kChunks>(row, chunk);
-        const int64_t place = operand.place(o, d);
-        if (place != kOutside)
-          copy_async<16>(to, operand.data + place);
-        else
-          shared_store_vector<8>(to, 0, Vector<T, 8>{});
-      }
-      return;
+    if (!operand.vectors)
+      copy_elements<kThreads>(operand, shared, outer, depth);
+    else if (operand.holds(outer + kOuter, depth + kDepth))
+      copy_chunks<kThreads, true>(operand, shared, outer, depth);
+    else
+      copy_chunks<kThreads, false>(operand, shared, outer, depth);
+  }
+
+  template <int kThreads, bool kWhole, typename Operand, typename T>
+  static __device__ __forceinline__ void copy_chunks(const Operand& operand, T* shared, int64_t outer, int64_t depth) {
+    constexpr int kCopies = kRows * kChunks / kThreads, kRowsApart = kThreads / kChunks;  // of a thread
+    static_assert(kThreads % kChunks == 0 && kCopies * kThreads == kRows * kChunks, "the same for every thread");
+    const int chunk = static_cast<int>(threadIdx.x) % kChunks, first = static_cast<int>(threadIdx.x) / kChunks;
+#pragma unroll(kWhole ? kCopies : 1)
+    for (int i = 0; i < kCopies; ++i) {
+      const int row = first + i * kRowsApart;
+      const int64_t o = outer + (kAlongDepth ? row : chunk * 8), d = depth + (kAlongDepth ? chunk * 8 : row);
+      T* const to = shared + chunk_place<kChunks>(row, chunk);
+      const int64_t place = kWhole ? operand.offset(o, d) : operand.place(o, d);
+      if (kWhole || place != kOutside)
+        copy_async<16>(to, operand.data + place);
+      else
+        shared_store_vector<8>(to, 0, Vector<T, 8>{});
     }
+  }
+
+  template <int kThreads, typename Operand, typename T>
+  static __device__ __forceinline__ void copy_elements(const Operand& operand, T* shared, int64_t outer,
+                                                       int64_t depth) {
+    constexpr int kColumns = kChunks * 8;
 #pragma unroll 4
-    for (int i = static_cast<int>(threadIdx.x); i < kRows * kChunks * 8; i += kThreads) {
-      const int row = i / (kChunks * 8), column = i % (kChunks * 8);
-      const int64_t o = outer + (kAlongDepth ? row : column), d = depth + (kAlongDepth ? column : row);
-      const int64_t place = operand.place(o, d);
+    for (int i = static_cast<int>(threadIdx.x); i < kRows * kColumns; i += kThreads) {
+      const int row = i / kColumns, column = i % kColumns;
+      const int64_t place = operand.place(outer + (kAlongDepth ? row : column), depth + (kAlongDepth ? column : row));
       shared_store(shared, chunk_place<kChunks>(row, column / 8) + column % 8,
                    place != kOutside ? load(operand.data, place) : T{});
     }
@@ -128,25 +143,26 @@ __device__ __forceinline__ void contract_tensor(unsigned char* arena,
   const bool vectors = kC && is_aligned<2 * sizeof(C)>(point.store.c);
 
   T* const shared = reinterpret_cast<T*>(arena);
-  const int64_t steps_of_part = (work.k + Tile::kDepth - 1) / Tile::kDepth;
-  const int64_t steps = work.parts() * steps_of_part;
-  const auto copy = [&](int64_t step) {
-    if (step < steps) {
-      const int64_t part = step / steps_of_part, at = step % steps_of_part * Tile::kDepth;
-      T* const stage = shared + step % Tile::kStages * Tile::kStage;
+  const DepthSteps steps(work.parts(), work.k, Tile::kDepth);
+  const auto copy = [&](int64_t step, int slot) {
+    if (step < steps.count) {
+      const int64_t part = steps.part(step), at = steps.depth(step);
+      T* const stage = shared + slot * Tile::kStage;
       TileA::template copy<Tile::kThreads>(point.a.of_part(part), stage, place.row, at);
       TileB::template copy<Tile::kThreads>(point.b.of_part(part), stage + Tile::kM * Tile::kDepth, place.column, at);
     }
     commit_async();
   };
   WarpSums<Tile> sums;
-  for (int64_t step = 0; step < Tile::kStages - 1; ++step) copy(step);
-  for (int64_t step = 0; step < steps; ++step) {
+  for (int slot = 0; slot < Tile::kStages - 1; ++slot) copy(slot, slot);
+  int slot = 0;
+  for (int64_t step = 0; step < steps.count; ++step) {
     wait_async<Tile::kStages - 2>();
     __syncthreads();  // this stage is there, and the one before it has been read
-    copy(step + Tile::kStages - 1);
-    const T* const stage = shared + step % Tile::kStages * Tile::kStage;
+    copy(step + Tile::kStages - 1, slot == 0 ? Tile::kStages - 1 : slot - 1);
+    const T* const stage = shared + slot * Tile::kStage;
     sums.template add_stage<TileA, TileB>(stage, stage + Tile::kM * Tile::kDepth);
+    slot = slot + 1 == Tile::kStages ? 0 : slot + 1;
   }
   const int lane = static_cast<int>(threadIdx.x % 32);
 #pragma unroll

@@ -20,34 +20,44 @@ struct ProductTile {
                 "whole warps");
 };
 
-// Copies the operand's kOuter x kDepth tile at (outer, depth) so that (o, d) lies at d·kPitch + o, with zeros outside.
-// kAlongDepth: neighbouring threads take neighbours in depth, else in outer.
-template <int kOuter, int kDepth, int kPitch, int kThreads, bool kAlongDepth, typename Operand>
-__device__ __forceinline__ void copy_tile(const Operand& operand, float* shared, int64_t outer, int64_t depth) {
-  if (operand.vectors && !kAlongDepth) {
-#pragma unroll
-    for (int i = static_cast<int>(threadIdx.x) * 4; i < kOuter * kDepth; i += kThreads * 4) {
-      const int o = i % kOuter, d = i / kOuter;
-      float* const to = shared + d * kPitch + o;
-      const int64_t place = operand.place(outer + o, depth + d);
-      if (place != kOutside)
-        copy_async<16>(to, operand.data + place);
-      else
-        shared_store_vector<4>(to, 0, Vector<float, 4>{});
-    }
-    return;
-  }
-#pragma unroll
-  for (int i = static_cast<int>(threadIdx.x); i < kOuter * kDepth; i += kThreads) {
-    const int o = kAlongDepth ? i / kDepth : i % kOuter, d = kAlongDepth ? i % kDepth : i / kOuter;
-    float* const to = shared + d * kPitch + o;
-    const int64_t place = operand.place(outer + o, depth + d);
-    if (place != kOutside)
-      copy_async<4>(to, operand.data + place);
+// An operand's kOuter x kDepth tile in shared memory, (o, d) at d·kPitch + o. kAlongDepth: neighbouring threads copy
+// neighbours in depth, else in outer.
+template <int kOuter, int kDepth, int kThreads, bool kAlongDepth>
+struct OperandTile {
+  static constexpr int kPitch = kOuter + 4;
+
+  // The tile at (outer, depth), with zeros outside.
+  template <typename Operand>
+  static __device__ __forceinline__ void copy(const Operand& operand, float* shared, int64_t outer, int64_t depth) {
+    const bool whole = operand.holds(outer + kOuter, depth + kDepth);
+    if (operand.vectors && !kAlongDepth)
+      whole ? copy_by<4, true>(operand, shared, outer, depth) : copy_by<4, false>(operand, shared, outer, depth);
     else
-      shared_store(to, 0, 0.0F);
+      whole ? copy_by<1, true>(operand, shared, outer, depth) : copy_by<1, false>(operand, shared, outer, depth);
   }
-}
+
+ private:
+  // kWidth elements at a time.
+  template <int kWidth, bool kWhole, typename Operand>
+  static __device__ __forceinline__ void copy_by(const Operand& operand, float* shared, int64_t outer, int64_t depth) {
+    constexpr int kLine = (kAlongDepth ? kDepth : kOuter) / kWidth;
+    constexpr int kCopies = kOuter * kDepth / kWidth / kThreads;  // of a thread: one place in every kLinesApart-th line
+    constexpr int kLinesApart = kThreads / kLine;
+    static_assert(kThreads % kLine == 0 && kCopies * kThreads * kWidth == kOuter * kDepth, "the same for every thread");
+    const int at = static_cast<int>(threadIdx.x) % kLine * kWidth, first = static_cast<int>(threadIdx.x) / kLine;
+#pragma unroll(kWhole ? kCopies : 1)
+    for (int i = 0; i < kCopies; ++i) {
+      const int line = first + i * kLinesApart;
+      const int o = kAlongDepth ? line : at, d = kAlongDepth ? at : line;
+      float* const to = shared + d * kPitch + o;
+      const int64_t place = kWhole ? operand.offset(outer + o, depth + d) : operand.place(outer + o, depth + d);
+      if (kWhole || place != kOutside)
+        copy_async<4 * kWidth>(to, operand.data + place);
+      else
+        shared_store_vector<kWidth>(to, 0, Vector<float, kWidth>{});
+    }
+  }
+};
 
 // The sums of a thread.
 template <typename Tile>
@@ -88,28 +98,27 @@ struct ThreadSums {
   }
 };
 
-// The tile at (row, column) of Σ parts A·B. An operand has of_part, place, data and vectors, as
-// StridedOperand does; put(row, column, float[4]) is called for every group of 4 columns.
+// The tile at (row, column) of Σ parts A·B. An operand has the members that these call, as StridedOperand does;
+// put(row, column, float[4]) is called for every group of 4 columns.
 template <typename Tile, bool kAAlongDepth, bool kBAlongDepth, typename A, typename B, typename Put>
 __device__ __forceinline__ void multiply_tiles(float* shared, const A& a, const B& b, int64_t parts, int64_t depth,
                                                int64_t row, int64_t column, const Put& put) {
-  const int64_t steps_of_part = (depth + Tile::kDepth - 1) / Tile::kDepth;
-  const int64_t steps = parts * steps_of_part;
-  const auto copy = [&](int64_t step) {
-    const int64_t part = step / steps_of_part, at = step % steps_of_part * Tile::kDepth;
-    float* const stage = shared + step % 2 * Tile::kStage;
-    copy_tile<Tile::kM, Tile::kDepth, Tile::kPitchA, Tile::kThreads, kAAlongDepth>(a.of_part(part), stage, row, at);
-    copy_tile<Tile::kN, Tile::kDepth, Tile::kPitchB, Tile::kThreads, kBAlongDepth>(
-        b.of_part(part), stage + Tile::kDepth * Tile::kPitchA, column, at);
+  using TileA = OperandTile<Tile::kM, Tile::kDepth, Tile::kThreads, kAAlongDepth>;
+  using TileB = OperandTile<Tile::kN, Tile::kDepth, Tile::kThreads, kBAlongDepth>;
+  const DepthSteps steps(parts, depth, Tile::kDepth);
+  const auto copy = [&](int64_t step, float* stage) {
+    const int64_t part = steps.part(step), at = steps.depth(step);
+    TileA::copy(a.of_part(part), stage, row, at);
+    TileB::copy(b.of_part(part), stage + Tile::kDepth * Tile::kPitchA, column, at);
     commit_async();
   };
   ThreadSums<Tile> sums;
-  copy(0);
-  for (int64_t step = 0; step < steps; ++step) {
+  copy(0, shared);
+  for (int64_t step = 0; step < steps.count; ++step) {
     wait_async<0>();
     __syncthreads();  // this stage is there, and the other one has been read
-    if (step + 1 < steps) copy(step + 1);
-    const float* const stage = shared + step % 2 * Tile::kStage;
+    float* const stage = shared + (step % 2 == 0 ? 0 : Tile::kStage);
+    if (step + 1 < steps.count) copy(step + 1, shared + (step % 2 == 0 ? Tile::kStage : 0));
     sums.add_stage(stage, stage + Tile::kDepth * Tile::kPitchA);
   }
 #pragma unroll
