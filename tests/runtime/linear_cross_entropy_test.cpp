@@ -3,7 +3,7 @@
 #include "ir/builder.h"
 #include "ir/kernel.h"
 #include "ir/support/error.h"
-#include "tests/runtime/run_graph.h"
+#include "tests/runtime/linear_cross_entropy_cases.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -17,117 +17,6 @@ namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-Attrs rules(const char* reduction = "mean", double smoothing = 0, double z_loss = 0) {
-  return {{"reduction", std::string(reduction)},
-          {"label_smoothing", smoothing},
-          {"z_loss", z_loss},
-          {"ignore_index", int64_t{-100}}};
-}
-
-struct Case {
-  std::string label;
-  Shape rows{150};
-  int64_t depth = 40, classes = 200;
-  Attrs attrs = rules();
-  bool bias = false;
-  bool transposed = false;  // w is stored [K, classes]
-  bool shifted = false;     // rows and labels are slices that leave one out at the end and the beginning
-  bool constant = true;     // the gradient of the loss is a constant
-  bool ignored = false;     // every label
-  double spread = 1;        // of x
-  Dtype label_dtype = Dtype::i64;
-};
-
-// Graphs of a loss and its gradients, each a kernel of its own ("<label>/apart") and one for both ("<label>/joint").
-class Cases {
- public:
-  Graph graph;
-  Tensors inputs;
-
-  void add(const Case& c) {
-    std::vector<ValueId> operands{rows_of(c), weights_of(c), labels_of(c)};
-    const ValueId bias = c.bias ? input(c.label + ".bias", pseudo_random({Dtype::f32, {c.classes}}, 3)) : kNoValue;
-    const Shape rows = graph.shape(operands[2]);
-    const Type loss{Dtype::f32, c.attrs.text("reduction") == "none" ? rows : Shape()};
-    const ValueId upstream =
-        c.constant ? b_.constant(Tensor::scalar(Dtype::f32, 0.75)) : input(c.label + ".dloss", pseudo_random(loss, 5));
-    operands.push_back(c.constant ? kNoValue : upstream);
-    if (c.bias) operands.push_back(bias);
-    std::vector<ValueId> given;
-    for (const ValueId operand : operands)
-      if (operand.valid()) given.push_back(operand);
-
-    const auto number = [&](Builder& b) { return b.expand(b.constant(Tensor::scalar(Dtype::f32, 0.75)), loss.shape); };
-    add_results(c, "apart", nodes(b_, c, operands, c.constant ? number(b_) : upstream));
-    Graph body;
-    Builder inner(body);
-    std::vector<ValueId> inside;
-    for (size_t i = 0; i < operands.size(); ++i)
-      inside.push_back(operands[i].valid()
-                           ? body.add_input(graph.type(operands[i]), InputRole::data, fmt::format("a{}", i))
-                           : kNoValue);
-    const std::vector<ValueId> results = nodes(inner, c, inside, c.constant ? number(inner) : inside[3]);
-    for (size_t i = 0; i < results.size(); ++i) body.add_output(results[i], OutputRole::output, fmt::format("r{}", i));
-    add_results(c, "joint", graph.node(b_.make_fused(given, std::move(body))).outputs);
-  }
-
- private:
-  ValueId input(const std::string& name, Tensor tensor) {
-    const ValueId value = graph.add_input(tensor.type(), InputRole::data, name);
-    inputs.emplace(name, std::move(tensor));
-    return value;
-  }
-
-  ValueId rows_of(const Case& c) {
-    Dims dims = c.rows.dims();
-    dims.push_back(c.depth);
-    const size_t last = c.rows.rank() - 1;
-    if (c.shifted) ++dims[last];
-    const ValueId x = input(c.label + ".x", pseudo_random({Dtype::f32, Shape(dims)}, 1, -c.spread, c.spread));
-    return c.shifted ? b_.slice_axis(x, last, 0, c.rows[last]) : x;
-  }
-  ValueId weights_of(const Case& c) {
-    const Shape shape = c.transposed ? Shape{c.depth, c.classes} : Shape{c.classes, c.depth};
-    const ValueId w = input(c.label + ".w", pseudo_random({Dtype::f32, shape}, 2));
-    return c.transposed ? b_.transpose(w, {1, 0}) : w;
-  }
-  ValueId labels_of(const Case& c) {
-    Dims dims = c.rows.dims();
-    if (c.shifted) ++dims.back();
-    Tensor labels({c.label_dtype, Shape(dims)});
-    for (int64_t i = 0; i < labels.type().shape.numel(); ++i)
-      set_element(labels, i, static_cast<double>(c.ignored || i % 7 == 3 ? -100 : i * 37 % c.classes));
-    const ValueId t = input(c.label + ".t", std::move(labels));
-    return c.shifted ? b_.slice_axis(t, c.rows.rank() - 1, 1, c.rows[c.rows.rank() - 1]) : t;
-  }
-
-  // Of the loss and of the gradients over operands x, w, labels, dloss, bias; dloss as `upstream`.
-  static std::vector<ValueId> nodes(Builder& b, const Case& c, const std::vector<ValueId>& operands, ValueId upstream) {
-    std::vector<ValueId> forward{operands[0], operands[1], operands[2]}, backward = forward;
-    backward.push_back(upstream);
-    if (c.bias) {
-      forward.push_back(operands[4]);
-      backward.push_back(operands[4]);
-    }
-    Attrs attrs = c.attrs;
-    std::vector<ValueId> results{b.make(Op::linear_cross_entropy, forward, attrs)};
-    for (const char* wanted : {"dx", "dw"}) attrs.set(wanted, true);
-    attrs.set("dbias", c.bias);
-    const NodeId gradients = b.make_node(Op::linear_cross_entropy_backward, backward, attrs);
-    const std::vector<ValueId>& more = b.graph().node(gradients).outputs;
-    results.insert(results.end(), more.begin(), more.end());
-    return results;
-  }
-
-  void add_results(const Case& c, const char* form, const std::vector<ValueId>& results) {
-    constexpr const char* kNames[] = {"loss", "dx", "dw", "dbias"};
-    for (size_t i = 0; i < results.size(); ++i)
-      graph.add_output(results[i], OutputRole::output, fmt::format("{}/{}/{}", c.label, form, kNames[i]));
-  }
-
-  Builder b_{graph};
-};
-
 double largest(const RefTensor& tensor) {
   double result = 0;
   for (int64_t i = 0; i < tensor.numel(); ++i)
@@ -135,7 +24,7 @@ double largest(const RefTensor& tensor) {
   return result;
 }
 
-void expect_agreement(const Cases& cases, const Tensors& outputs, double tolerance) {
+void expect_agreement(const LossCases& cases, const Tensors& outputs, double tolerance) {
   const auto expected = run_on_interpreter(cases.graph, cases.inputs);
   for (const auto& [name, tensor] : outputs) {
     const RefTensor& want = expected.at(name);
@@ -149,46 +38,46 @@ void expect_agreement(const Cases& cases, const Tensors& outputs, double toleran
   }
 }
 
-Cases variants() {
-  Cases cases;
+LossCases variants() {
+  LossCases cases;
   cases.add({.label = "batch", .rows = {3, 50}, .label_dtype = Dtype::i32});
-  cases.add({.label = "shifted", .rows = {3, 50}, .attrs = rules("none"), .shifted = true, .constant = false});
-  cases.add({.label = "transposed", .attrs = rules("mean", 0.1), .transposed = true});
-  cases.add({.label = "bias", .attrs = rules("sum", 0, 1e-2), .bias = true, .constant = false});
-  cases.add({.label = "all", .rows = {3, 50}, .attrs = rules("none", 0.2, 0.1), .bias = true, .shifted = true});
+  cases.add({.label = "shifted", .rows = {3, 50}, .attrs = loss_rules("none"), .shifted = true, .constant = false});
+  cases.add({.label = "transposed", .attrs = loss_rules("mean", 0.1), .transposed = true});
+  cases.add({.label = "bias", .attrs = loss_rules("sum", 0, 1e-2), .bias = true, .constant = false});
+  cases.add({.label = "all", .rows = {3, 50}, .attrs = loss_rules("none", 0.2, 0.1), .bias = true, .shifted = true});
   cases.add({.label = "three chunks", .rows = {700}, .depth = 24, .classes = 130, .bias = true});
   cases.add({.label = "blocks of depth", .rows = {20}, .depth = 700, .classes = 500, .transposed = true});
   cases.add({.label = "sharp", .spread = 5});
   return cases;
 }
 
-Cases odd_sizes() {
-  Cases cases;
+LossCases odd_sizes() {
+  LossCases cases;
   cases.add({.label = "one class", .classes = 1});
   cases.add({.label = "two classes", .classes = 2, .bias = true});
   cases.add({.label = "depth 1", .rows = {17}, .depth = 1, .classes = 33, .transposed = true});
   cases.add({.label = "one row", .rows = {1}, .depth = 257, .classes = 97});
   cases.add({.label = "one of each", .rows = {1}, .depth = 1, .classes = 1});
-  cases.add({.label = "no rows", .rows = {0}, .attrs = rules("sum")});
+  cases.add({.label = "no rows", .rows = {0}, .attrs = loss_rules("sum")});
   cases.add({.label = "all ignored", .bias = true, .ignored = true});
   return cases;
 }
 
 TEST(LinearCrossEntropy, VariantsAgreeWithEvaluation) {
-  const Cases cases = variants();
+  const LossCases cases = variants();
   expect_agreement(cases, run_on_cpu(cases.graph, cases.inputs), 2e-5);
 }
 
 TEST(LinearCrossEntropy, OddSizesAgreeWithEvaluation) {
-  const Cases cases = odd_sizes();
+  const LossCases cases = odd_sizes();
   expect_agreement(cases, run_on_cpu(cases.graph, cases.inputs), 2e-5);
 }
 
 // A NaN or an infinity in x, w or the bias comes out where it does in the evaluation.
 TEST(LinearCrossEntropy, SpecialNumbersAgreeWithEvaluation) {
-  Cases cases;
+  LossCases cases;
   for (const char* label : {"nan in x", "infinite x", "nan in w", "infinite w", "excluded class"})
-    cases.add({.label = label, .attrs = rules("none"), .bias = true});
+    cases.add({.label = label, .attrs = loss_rules("none"), .bias = true});
   set_element(cases.inputs.at("nan in x.x"), 5 * 40 + 7, std::nan(""));
   set_element(cases.inputs.at("infinite x.x"), 5 * 40 + 7, kInf);
   set_element(cases.inputs.at("nan in w.w"), 11 * 40 + 7, std::nan(""));
@@ -198,14 +87,14 @@ TEST(LinearCrossEntropy, SpecialNumbersAgreeWithEvaluation) {
 }
 
 TEST(LinearCrossEntropy, BitsDependNeitherOnRunsNorOnThreads) {
-  const Cases cases = variants();
+  const LossCases cases = variants();
   const Tensors one = run_on_cpu(cases.graph, cases.inputs, 1);
   for (const int threads : {1, 2, 3}) EXPECT_TRUE(run_on_cpu(cases.graph, cases.inputs, threads) == one) << threads;
 }
 
 // The loss and the gradients have the bits that they have as kernels of their own.
 TEST(LinearCrossEntropy, BitsDoNotDependOnFusion) {
-  const Cases cases = variants();
+  const LossCases cases = variants();
   const Tensors outputs = run_on_cpu(cases.graph, cases.inputs);
   size_t compared = 0;
   for (const auto& [name, tensor] : outputs) {
@@ -219,7 +108,7 @@ TEST(LinearCrossEntropy, BitsDoNotDependOnFusion) {
 
 TEST(LinearCrossEntropy, RefusesALabelThatIsNoClass) {
   for (const double label : {200.0, -1.0}) {
-    Cases cases;
+    LossCases cases;
     cases.add({.label = "bad"});
     set_element(cases.inputs.at("bad.t"), 60, label);
     EXPECT_THROW(run_on_cpu(cases.graph, cases.inputs), UserError);
@@ -236,7 +125,7 @@ Kernel kernel_of(const Type& x, int64_t classes, bool gradients = true) {
   const ValueId of_x = graph.add_input(x, InputRole::data, "x");
   const ValueId w = graph.add_input({x.dtype, {classes, depth}}, InputRole::data, "w");
   const ValueId t = graph.add_input({Dtype::i64, rows}, InputRole::label, "t");
-  Attrs attrs = rules();
+  Attrs attrs = loss_rules();
   NodeId node;
   if (gradients) {
     for (const char* wanted : {"dx", "dw"}) attrs.set(wanted, true);

@@ -10,9 +10,10 @@
 
 namespace stepc::test {
 
-Plan plain_plan(const Graph& graph) {
+Plan plain_plan(const Graph& graph) { return plain_plan(graph, CpuScratch()); }
+
+Plan plain_plan(const Graph& graph, const LibraryScratch& scratch) {
   const Layouts layouts(graph);
-  const CpuScratch scratch;
   Plan plan;
   plan.block_of_value.assign(static_cast<size_t>(graph.value_limit()), -1);
   plan.layout_of_value.resize(static_cast<size_t>(graph.value_limit()));

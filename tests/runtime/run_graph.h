@@ -15,8 +15,9 @@ namespace stepc::test {
 
 using Tensors = std::map<std::string, Tensor>;
 
-// Every block in a place of its own, in list order.
+// Every block in a place of its own, in list order; with the CPU's scratch, or another's.
 Plan plain_plan(const Graph& graph);
+Plan plain_plan(const Graph& graph, const LibraryScratch& scratch);
 
 // Compiled kernels, from a cache of the tests' own.
 KernelLibrary test_kernels(std::span<const cpu::KernelFunction> functions);
