@@ -23,8 +23,9 @@ class ClusterCosts {
   ClusterCosts(const Graph& graph, const Partition& partition, const DeviceSpec& device)
       : partition_(partition), region_costs_(graph, partition.layouts(), device) {}
 
-  // As it is, worth having or not: what it is joined to may make it so. None where nobody reads it.
+  // As it is, worth having or not: what it is joined to may make it so.
   const Cost& of(int32_t cluster);
+  // None where nobody reads its results.
   Cost of(const Region& region, Want want);
 
   void set(int32_t cluster, double us) { known_[cluster] = {us, {}}; }
