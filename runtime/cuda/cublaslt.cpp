@@ -5,14 +5,14 @@
 
 namespace stepc::cuda {
 
-std::unique_ptr<CublasLt> CublasLt::open(const CudaDevice& device) {
+std::optional<CublasLtApi> load_cublaslt() {
   const auto library = open_toolkit_library("cublasLt", "STEPC_CUBLASLT");
-  if (!library) return nullptr;
+  if (!library) return std::nullopt;
   CublasLtApi table;
 #define CUBLASLT_FUNCTION(result, name, ...) library->bind(table.name, #name);
 #include "runtime/cuda/cublaslt.def"
 #undef CUBLASLT_FUNCTION
-  return std::make_unique<CublasLt>(std::move(table), device);
+  return table;
 }
 
 CublasLt::CublasLt(CublasLtApi table, const CudaDevice& device) : api(std::move(table)), device_(device) {

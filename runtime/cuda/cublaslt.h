@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
+#include <optional>
 #include <string_view>
 
 struct cublasLtContext;  // NVIDIA's name, so that our declarations are theirs
@@ -32,6 +32,10 @@ struct CublasLtApi {
 #undef CUBLASLT_FUNCTION
 };
 
+// cuBLASLt's functions, opened at run time (STEPC_CUBLASLT names it, see open_toolkit_library). Nothing where there is
+// none: contractions are generated then.
+std::optional<CublasLtApi> load_cublaslt();
+
 // Numbers of cublasLt.h and its kin that are used.
 enum LtNumber : int {
   kLtR32F = 0,                  // CUDA_R_32F
@@ -54,12 +58,9 @@ enum LtNumber : int {
   kLtReductionComputeType = 2   // CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE
 };
 
-// cuBLASLt, opened at run time (STEPC_CUBLASLT names it, see open_toolkit_library), with a handle on a device, which
-// must outlive it.
+// cuBLASLt with a handle on a device, which must outlive it.
 class CublasLt {
  public:
-  // Nothing where there is none: contractions are generated then.
-  static std::unique_ptr<CublasLt> open(const CudaDevice& device);
   CublasLt(CublasLtApi table, const CudaDevice& device);
   ~CublasLt();
   CublasLt(const CublasLt&) = delete;

@@ -326,13 +326,11 @@ TEST_F(LibraryMatmulTest, ALibraryThatDoesNotStartIsOneLine) {
               testing::ThrowsMessage<UserError>("cuBLASLt 130100: starting cuBLASLt: not initialized"));
 }
 
-// The library of this machine has every function that is asked for; without a GPU it starts no further.
-TEST_F(LibraryMatmulTest, TheInstalledLibraryHasEveryFunction) {
-  try {
-    if (CublasLt::open(*device_) == nullptr) GTEST_SKIP() << "no cuBLASLt on this machine";
-  } catch (const UserError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("starting cuBLASLt"));
-  }
+// Not started: without a driver the library loses what it had allocated, which the leak check reports.
+TEST(LoadCublasLt, TheInstalledLibraryHasEveryFunction) {
+  const std::optional<cuda::CublasLtApi> library = cuda::load_cublaslt();
+  if (!library) GTEST_SKIP() << "no cuBLASLt on this machine";
+  EXPECT_GT(library->cublasLtGetVersion(), 0u);
 }
 
 }  // namespace
