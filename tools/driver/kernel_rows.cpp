@@ -1,5 +1,6 @@
 #include "tools/driver/kernel_rows.h"
 
+#include "codegen/launch_name.h"
 #include "ir/cost/roofline.h"
 #include "ir/support/error.h"
 
@@ -35,16 +36,17 @@ KernelRows::KernelRows(const Step& step, const std::vector<LaunchCode>& launches
   for (size_t i = 0; i < launches.size(); ++i) {
     const Kernel& kernel = *launches[i].kernel;
     const Origin& origin = step.graph.node(step.plan->steps[i].node).origin;
-    const std::string name = launches[i].symbol.empty() ? kernel.label : launches[i].symbol;
+    const std::string& symbol = launches[i].symbol;
     const std::string scope = starred(origin.scope);
-    const auto [entry, added] = index.try_emplace({name, origin.phase, scope}, rows.size());
+    const auto [entry, added] =
+        index.try_emplace({symbol.empty() ? kernel.label : symbol, origin.phase, scope}, rows.size());
     if (added) {
       KernelRow row;
-      row.name = name;
+      row.name = layer_launch_name(i, kernel.label, origin);
       row.kind = kernel_kind_name(kernel.kind);
       row.scope = scope;
       row.phase = origin.phase;
-      row.source = launches[i].symbol;
+      row.source = symbol;
       rows.push_back(std::move(row));
     }
     KernelRow& row = rows[entry->second];

@@ -14,9 +14,10 @@
 
 namespace stepc {
 
-// One row of the kernel table: launches of one kernel in one place of the model, merged by name.
+// One row of the kernel table: launches of one kernel in corresponding places of the layers.
 struct KernelRow {
-  std::string name, kind, scope, source;
+  std::string name, kind, scope;  // name as layer_launch_name has it
+  std::string source;             // symbol of the generated function; empty where a library does it
   Phase phase{};
   std::vector<std::string> onnx;
   int64_t count = 0;

@@ -115,7 +115,7 @@ std::string kernel_table(const std::vector<KernelRow>& kernels, size_t most_rows
     out += fmt::format("{:>5.1f}% {:>10} {:>6} {:>10} {:>10} {:>9} {:<16} {:<10} {}\n",
                        total_us > 0 ? 100 * us / total_us : 0, k.measured_us ? format_us(us) : "-", k.count,
                        format_count(static_cast<double>(k.flops)), format_bytes(k.read_bytes + k.write_bytes), rate,
-                       k.kind, phase_name(k.phase), k.scope.empty() ? k.name : k.name + " in " + k.scope);
+                       k.kind, phase_name(k.phase), k.name);
   }
   if (rows.size() > most_rows) out += fmt::format("  ... {} more kernels\n", rows.size() - most_rows);
   return out;
