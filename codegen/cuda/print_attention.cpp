@@ -125,8 +125,8 @@ class Printer {
     }
     add_delta();
     const Tiling keys(work_, dtype_, StageOf::keys), queries(work_, dtype_, StageOf::queries);
-    add(blocks(a.key_heads, a.keys, keys), keys, [&](Text& text) { print_backward(text, keys, "keys"); });
     add(blocks(a.heads, a.queries, queries), queries, [&](Text& text) { print_backward(text, queries, "queries"); });
+    add(blocks(a.key_heads, a.keys, keys), keys, [&](Text& text) { print_backward(text, keys, "keys"); });
     if (!work_.mask_gradient) return std::move(stages_);
     const Tiling mask(work_, dtype_, StageOf::mask);
     const Dims& strides = work_.strides.back();
@@ -207,7 +207,8 @@ class Printer {
     if (!work_.mask_gradient) tensors.push_back("{}");
     text.raw(fmt::format("const AttentionGradients<{}, {}> tensors = {{", element_type(dtype_), mask_type()));
     for (const std::string& line : tensors) text.line("  {},", line);
-    text.raw("  reinterpret_cast<float*>(scratch)};");
+    const int64_t rows = attention().batch * attention().heads * attention().queries;
+    text.line("  reinterpret_cast<float*>(scratch), reinterpret_cast<float*>(scratch) + {}}};", rows);
   }
 
   void print_stage(Text& text, const Tiling& tiling, std::string_view type) const {

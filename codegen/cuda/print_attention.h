@@ -6,7 +6,7 @@
 
 namespace stepc::cuda {
 
-// The stages of attention: one; of attention_backward: delta, dk and dv, dq, and the gradient of the mask where it is
+// The stages of attention: one; of attention_backward: delta, dq, dk and dv, and the gradient of the mask where it is
 // wanted. Backward needs Kernel::scratch_bytes of scratch. None where there is nothing to compute.
 std::vector<StageText> print_attention(const Kernel& kernel);
 

@@ -94,7 +94,8 @@ Kernel describe_attention(const Graph& graph, const Node& node, const LayoutOf& 
   if (mask.valid()) work.mask_buffer = kernel.buffers.size(), add(mask, false, true);
   if (a.dropout > 0) work.offset_buffer = kernel.buffers.size(), add(node.inputs[required + 1], false, false);
   for (size_t i = 0; i < node.outputs.size(); ++i) add(node.outputs[i], true, i == 3);
-  if (work.backward) kernel.scratch_bytes = checked_mul(a.batch * a.heads, a.queries) * 4;  // Σ_d do·o per query
+  // Σ_d do·o per query, and what its log-sum-exp lost.
+  if (work.backward) kernel.scratch_bytes = checked_mul(checked_mul(a.batch * a.heads, a.queries), 8);
   kernel.traffic = attention_traffic(graph, kernel.buffers, work, cpu_device().reuse_bytes);
   kernel.work = std::move(work);
   return kernel;

@@ -38,8 +38,8 @@ void vjp(VjpArgs& args) {
     return;
   }
   const AttentionOperands operands = attention_operands(args.node(), kAttentionMask);
-  const AttentionGradients gradients = attention_gradients(b, bound_attention(args.graph(), args.node()), operands,
-                                                           args.out(0), args.out(1), d_o, args.grad(1));
+  const AttentionGradients gradients =
+      attention_gradients(b, bound_attention(args.graph(), args.node()), operands, args.out(0), d_o, args.grad(1));
   if (args.needs(0)) args.set(0, gradients.q);
   if (args.needs(1)) args.set(1, gradients.k);
   if (args.needs(2)) args.set(2, gradients.v);

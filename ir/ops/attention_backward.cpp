@@ -62,6 +62,8 @@ void eval(const EvalArgs& args) {
     const double* q_row = q.real.data() + row * a.depth;
     double* dq_row = args.outputs[0].real.data() + row * a.depth;
     const double delta = dot(d_o_row, o.real.data() + row * a.value_depth, a.value_depth);
+    double sum = 0;  // 1, but for what lse lost where it was rounded
+    for (const double score : rows.scores) sum += std::exp(score - row_lse);
     const int64_t first_key = (batch * a.key_heads + head / a.group()) * a.keys;
     for (int64_t key = 0; key < a.keys; ++key) {
       const auto j = static_cast<size_t>(key);
@@ -70,7 +72,7 @@ void eval(const EvalArgs& args) {
       const double* v_row = v.real.data() + (first_key + key) * a.value_depth;
       double* dk_row = args.outputs[1].real.data() + (first_key + key) * a.depth;
       double* dv_row = args.outputs[2].real.data() + (first_key + key) * a.value_depth;
-      const double p = std::exp(rows.scores[j] - row_lse);
+      const double p = std::exp(rows.scores[j] - row_lse) / sum;
       const double of_score = p * (dot(d_o_row, v_row, a.value_depth) * rows.kept[j] - delta);
       const double ds = of_score * rows.slope[j] * a.scale;
       if (args.outputs.size() > 3)
@@ -85,8 +87,8 @@ void eval(const EvalArgs& args) {
 std::vector<ValueId> decompose(Builder& b, const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   const AttentionOperands operands = attention_operands(node, kAttentionBackwardMask);
-  const AttentionGradients gradients = attention_gradients(b, bound_attention(graph, node), operands, node.inputs[3],
-                                                           node.inputs[4], node.inputs[5], kNoValue);
+  const AttentionGradients gradients =
+      attention_gradients(b, bound_attention(graph, node), operands, node.inputs[3], node.inputs[5], kNoValue);
   if (!node.attrs.flag("mask_gradient")) return {gradients.q, gradients.k, gradients.v};
   const Type& mask = graph.type(operands.mask);
   return {gradients.q, gradients.k, gradients.v, b.cast(b.sum_to(gradients.scores, mask.shape), mask.dtype)};

@@ -119,16 +119,14 @@ ValueId dropped(Builder& b, const Attention& attention, ValueId kept, ValueId we
   return b.select(kept, b.mul(weights, attention.kept_scale()), b.scalar_like(0, weights));
 }
 
-// With P = exp(s − lse), 0 on dead rows, Z the factors of dropout and o = (P∘Z)·v:
+// With P = softmax(s), 0 on dead rows, Z the factors of dropout and o = (P∘Z)·v:
 //   dv = (P∘Z)ᵀ·do,  dP = Z∘(do·vᵀ),  ds = P∘(dP − Σ_d do·o + dlse), for Σ_j P·dP = Σ_d do·o (Dao et al. 2022, appendix
 //   B.2);  a softcap multiplies by 1 − tanh²;  dq = scale·ds·k,  dk = scale·dsᵀ·q.
 AttentionGradients attention_gradients(Builder& b, const Attention& attention, const AttentionOperands& operands,
-                                       ValueId o, ValueId lse, ValueId d_o, ValueId dlse) {
+                                       ValueId o, ValueId d_o, ValueId dlse) {
   const Dtype dtype = b.dtype(operands.q);
   const auto [scores, capped] = score_nodes(b, attention, operands);
-  const ValueId dead = b.binary(Op::equal, lse, b.scalar_like(kExcluded, lse));
-  const ValueId shift = b.unsqueeze(b.select(dead, b.scalar_like(0, lse), lse), 3);
-  const ValueId p = b.unary(Op::exp, b.sub(scores, shift));
+  const ValueId p = b.make(Op::softmax, {scores}, {{"axis", int64_t{3}}, {"zero_dead_rows", true}});
 
   AttentionGradients gradients;
   const ValueId kept = kept_weights(b, attention, operands);
@@ -155,6 +153,7 @@ ScoreRows::ScoreRows(const Attention& attention, const EvalArgs& args, size_t ma
       attention_(attention),
       q_(args.in(0)),
       k_(args.in(1)),
+      statistics_(statistics_dtype(q_.type.dtype)),
       mask_(args.has(mask) ? &args.in(mask) : nullptr),
       offset_(args.has(mask + 1) ? args.in(mask + 1).integer[0] : 0) {
   if (mask_ != nullptr) mask_strides_ = broadcast_strides(mask_->type.shape, attention.scores_shape());
@@ -183,14 +182,15 @@ void ScoreRows::compute(int64_t batch, int64_t head, int64_t query) {
     if (mask_ != nullptr && !mask_->is_real() && mask_->integer[static_cast<size_t>(at_mask)] == 0) continue;
     double score = 0;
     for (int64_t d = 0; d < a.depth; ++d) score += q[d] * keys[key * a.depth + d];
-    score *= a.scale;
+    score = round_to(statistics_, score * a.scale);
     slope[j] = 1;
     if (a.softcap != 0) {
       const double capped = std::tanh(score / a.softcap);
       slope[j] = 1 - capped * capped;
       score = a.softcap * capped;
     }
-    scores[j] = mask_ != nullptr && mask_->is_real() ? score + mask_->real[static_cast<size_t>(at_mask)] : score;
+    if (mask_ != nullptr && mask_->is_real()) score += mask_->real[static_cast<size_t>(at_mask)];
+    scores[j] = round_to(statistics_, score);
   }
 }
 

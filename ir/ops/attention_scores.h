@@ -49,13 +49,13 @@ ValueId kept_weights(Builder& b, const Attention& attention, const AttentionOper
 // Weights, or their gradients, as dropout leaves them.
 ValueId dropped(Builder& b, const Attention& attention, ValueId kept, ValueId weights);
 
-// Gradients from the result, its log-sum-exp and their gradients; `dlse` may be kNoValue.
+// Gradients from the result o, its gradient and, unless it is kNoValue, that of the log-sum-exp.
 struct AttentionGradients {
   ValueId q, k, v;
   ValueId scores;  // of what softmax sees: [B, H, S, T], statistics dtype
 };
 AttentionGradients attention_gradients(Builder& b, const Attention& attention, const AttentionOperands& operands,
-                                       ValueId o, ValueId lse, ValueId d_o, ValueId dlse);
+                                       ValueId o, ValueId d_o, ValueId dlse);
 
 // Σ over keys or queries with grouped heads: `spec` is an einsum in which * stands for the group's label. Operands and
 // result have rank 4; the query side, of H heads, is seen as [B, Hk, group, ., .] without copying keys.
@@ -77,6 +77,7 @@ class ScoreRows {
  private:
   const Attention& attention_;
   const RefTensor &q_, &k_;
+  Dtype statistics_;  // of scores: a large mask leaves few of their digits
   const RefTensor* mask_;
   int64_t offset_ = 0;
   Dims mask_strides_;

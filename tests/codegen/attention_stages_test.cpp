@@ -75,7 +75,7 @@ TEST(AttentionStages, WhatThereIsNothingOfIsNotLaunched) {
   };
   EXPECT_EQ(stages(0, 5, false), 0U);
   EXPECT_EQ(stages(5, 0, false), 1U);  // zeros
-  EXPECT_EQ(stages(5, 5, true), 3U);   // delta, dk and dv, dq
+  EXPECT_EQ(stages(5, 5, true), 3U);   // delta, dq, dk and dv
   EXPECT_EQ(stages(0, 5, true), 1U);   // dk and dv are zeros
   EXPECT_EQ(stages(5, 0, true), 2U);
 }

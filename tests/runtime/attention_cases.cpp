@@ -1,7 +1,6 @@
 #include "tests/runtime/attention_cases.h"
 
 #include <cmath>
-#include <limits>
 
 namespace stepc::test {
 namespace {
@@ -15,9 +14,10 @@ Tensor rounded(Tensor tensor) {
 Tensor mask_values(const AttentionCase::Mask& mask, uint32_t seed) {
   Tensor tensor = pseudo_random({mask.dtype, mask.shape}, seed);
   for (int64_t i = 0; i < mask.shape.numel(); ++i) {
-    const bool third = (i * 7 + i / 5) % 3 == 0;
+    const int64_t row = mask.whole_rows ? i / mask.shape.dims().back() : i;
+    const bool third = (row * 7 + row / 5) % 3 == 0;
     if (mask.dtype == Dtype::boolean) set_element(tensor, i, third ? 0 : 1);
-    if (mask.infinite) set_element(tensor, i, third ? -std::numeric_limits<double>::infinity() : 0);
+    if (mask.some) set_element(tensor, i, third ? *mask.some : 0);
   }
   return tensor;
 }

@@ -16,7 +16,8 @@ struct AttentionCase {
   struct Mask {
     Dtype dtype = Dtype::f32;
     Shape shape;
-    bool infinite = false;  // a third −∞, the rest 0
+    std::optional<double> some = std::nullopt;  // a third of its numbers are that, the rest 0
+    bool whole_rows = false;                    // of a third of the queries, all
   };
 
   std::string label;

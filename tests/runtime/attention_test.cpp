@@ -7,12 +7,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace stepc::test {
 namespace {
 
 // Of results that are rounded to 16 bits, among which a bf16 has 8 bits.
 constexpr double kHalfTolerance = 0x1p-7;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 double largest(const RefTensor& tensor) {
   double result = 0;
@@ -61,7 +63,7 @@ AttentionCases variants() {
   masked("per query", {Dtype::boolean, {150, 1}});
   masked("bias", {Dtype::f32, {1, 2, 150, 150}}, true);
   masked("bias per key", {Dtype::f32, {150}});
-  masked("infinite bias", {Dtype::f32, {1, 1, 150, 150}, true});
+  masked("infinite bias", {Dtype::f32, {1, 1, 150, 150}, -kInfinity});
   masked("one number", {Dtype::f32, {}});
   masked("bias per head", {Dtype::f32, {2, 1, 150}});
   masked("bias of a batch", {Dtype::f32, {2, 1, 150, 150}}, true);
@@ -126,9 +128,16 @@ AttentionCases hostile() {
   cases.add({.label = "ties", .attrs = exact, .spread = 0.6, .integers = true});
   cases.add({.label = "masked",
              .attrs = exact,
-             .mask = AttentionCase::Mask{Dtype::f32, {1, 1, 150, 150}, true},
+             .mask = AttentionCase::Mask{Dtype::f32, {1, 1, 150, 150}, -kInfinity},
              .spread = 45,
              .integers = true});
+  // All keys of a query are masked by a finite number, which leaves no digit of its scores, or shifts them far.
+  for (const double all : {-double{std::numeric_limits<float>::max()}, -1e9, 1e4, -1e4})
+    cases.add({.label = fmt::format("rows at {}", all),
+               .attrs = exact,
+               .mask = AttentionCase::Mask{Dtype::f32, {1, 1, 150, 150}, all, true},
+               .spread = 2,
+               .integers = true});
   cases.add({.label = "dead rows", .attrs = attention_rules(true, -70), .spread = 45, .integers = true});
   return cases;
 }

@@ -4,8 +4,10 @@
 
 // The gradients of attention from q, k, v, the result o and its log-sum-exp (Dao et al. 2022, appendix B.4). With
 // delta = Σ_d do·o per query, per tile:
-//   P = exp(s − lse),  dP = Z∘(do·vᵀ) with the factors Z of dropout,  dS = P∘(dP − delta)∘slope·scale,
+//   P = exp(s − lse − rest),  dP = Z∘(do·vᵀ) with the factors Z of dropout,  dS = P∘(dP − delta)∘slope·scale,
 //   dv += (P∘Z)ᵀ·do,  dk += dSᵀ·q,  dq += dS·k,  dmask += P∘(dP − delta)
+// Where lse is so large that its rounding shows, as in rows that a large finite number masks, `rest` is what it lost:
+// log Σ_j exp(s − lse), from the scores once more. Elsewhere it is 0.
 // Scores are held as [queries][keys]: nothing is summed per query, and only the tile of keys, which stays for all its
 // queries, is needed transposed. Sums run in the order of tiles, never across threads.
 namespace stepc_device {
@@ -18,6 +20,14 @@ struct AttentionGradients {
   AttentionTensor<Mask> d_mask;  // strides over [batch, head, query, key], 0 where it is a sum
 };
 
+// What the backward finds first, per query.
+struct QueryStatistics {
+  float delta, rest;
+};
+
+// From here on an f32 lse is off by 2⁻¹⁹, and so is P.
+constexpr float kLargeLse = 64.0F;
+
 // Which gradient of the scores is found.
 enum class GradientOf { products, mask };
 
@@ -25,15 +35,23 @@ template <int64_t kQueries, int64_t kKeys, int64_t kDepth, int64_t kValueDepth, 
           typename Mask>
 class AttentionBackward {
  public:
-  // `delta`: [batch, heads, queries].
-  AttentionBackward(const AttentionProblem<Mask>& problem, const AttentionGradients<E, Mask>& tensors, float* delta)
-      : p_(problem), t_(tensors), delta_of_all_(delta) {}
+  // `statistics`: [batch, heads, queries].
+  AttentionBackward(const AttentionProblem<Mask>& problem, const AttentionGradients<E, Mask>& tensors,
+                    QueryStatistics* statistics)
+      : p_(problem), t_(tensors), statistics_(statistics) {}
 
-  void find_delta(int64_t batch, int64_t head, int64_t query) {
+  void find_statistics(int64_t batch, int64_t head, int64_t query) {
     const int64_t rows = clamped(p_.queries - query, 0, kQueries);
     load_tile<kValueDepth>(d_o_, t_.d_o.matrix(batch, head, query), rows);
     load_tile<kValueDepth>(o_, t_.o.matrix(batch, head, query), rows);
-    for (int64_t i = 0; i < rows; ++i) delta_at(batch, head, query)[i] = dot<kValueDepth>(d_o_.row(i), o_.row(i));
+    QueryStatistics* const of = statistics_at(batch, head, query);
+    const float* const lse = t_.lse.at(batch, head, query);
+    bool large = false;
+    for (int64_t i = 0; i < rows; ++i) {
+      of[i] = {dot<kValueDepth>(d_o_.row(i), o_.row(i)), 0.0F};
+      large |= is_large(lse[i * t_.lse.strides[2]]);
+    }
+    if (large) find_rest({batch, head, query, 0, rows, 0}, of);
   }
 
   // dk and dv of one tile of keys; with kAddToQueries, adds its share to dq of all queries that attend to it.
@@ -91,8 +109,31 @@ class AttentionBackward {
   }
 
  private:
-  float* delta_at(int64_t batch, int64_t head, int64_t query) const {
-    return delta_of_all_ + (batch * p_.heads + head) * p_.queries + query;
+  QueryStatistics* statistics_at(int64_t batch, int64_t head, int64_t query) const {
+    return statistics_ + (batch * p_.heads + head) * p_.queries + query;
+  }
+
+  static bool is_large(float lse) { return __builtin_fabsf(lse) >= kLargeLse && lse != -__builtin_inff(); }
+
+  void find_rest(ScorePlace at, QueryStatistics* of) {
+    load_queries(at.batch, at.head, at.query, at.rows);
+    float sum[kQueries] = {};
+    const Range range = keys_of<kKeys>(p_, at.query, at.query + at.rows - 1);
+    for (at.key = range.begin; at.key < range.end; at.key += kKeys) {
+      at.columns = clamped(p_.keys - at.key, 0, kKeys);
+      load_tile<kDepth>(k_, t_.k.matrix(at.batch, at.head / (p_.heads / p_.key_heads), at.key), at.columns);
+      transpose(k_, k_transposed_);
+      find_scores(at);
+      for (int64_t i = 0; i < at.rows; ++i)
+        for (int64_t j = 0; j < kKeys; ++j) sum[i] = sum[i] + exp_bounded_f32(s_.row(i)[j] - shift_[i]);
+    }
+    for (int64_t i = 0; i < at.rows; ++i)
+      if (is_large(t_.lse.at(at.batch, at.head, at.query)[i * t_.lse.strides[2]])) of[i].rest = log_f32(sum[i]);
+  }
+
+  void find_scores(const ScorePlace& at) {
+    multiply<false, kDepth>(q_, k_transposed_, s_);
+    rules_.template apply<true>(p_, queries_by_keys(p_, at), s_, slopes_);
   }
 
   void load_keys(int64_t batch, int64_t key_head, int64_t key, int64_t columns) {
@@ -106,11 +147,11 @@ class AttentionBackward {
     load_tile<kDepth>(q_, t_.q.matrix(batch, head, query), rows);
     load_tile<kValueDepth>(d_o_, t_.d_o.matrix(batch, head, query), rows);
     const float* const lse = t_.lse.at(batch, head, query);
-    const float* const delta = delta_at(batch, head, query);
+    const QueryStatistics* const of = statistics_at(batch, head, query);
     for (int64_t i = 0; i < kQueries; ++i) {
       const float x = i < rows ? lse[i * t_.lse.strides[2]] : -__builtin_inff();
       shift_[i] = x == -__builtin_inff() ? -x : x;  // a dead query: P is 0
-      delta_[i] = i < rows ? delta[i] : 0.0F;
+      known_[i] = i < rows ? of[i] : QueryStatistics{0.0F, 0.0F};
     }
   }
 
@@ -149,8 +190,7 @@ class AttentionBackward {
   // P∘Z in s_ and dS in ds_.
   template <GradientOf kOf>
   void gradient_of_scores(const ScorePlace& at) {
-    multiply<false, kDepth>(q_, k_transposed_, s_);
-    rules_.template apply<true>(p_, queries_by_keys(p_, at), s_, slopes_);
+    find_scores(at);
     multiply<false, kValueDepth>(d_o_, v_transposed_, ds_);
     const bool capped = kOf == GradientOf::products && p_.softcap != 0, drops = p_.dropout != 0;
     const float scale = kOf == GradientOf::products ? p_.scale : 1.0F;
@@ -159,11 +199,11 @@ class AttentionBackward {
       float* const x = s_.row(i);
       float* const y = ds_.row(i);
       const float* const slope = slopes_.row(i);
-      const float shift = shift_[i], delta = delta_[i];
+      const float shift = shift_[i], delta = known_[i].delta, rest = known_[i].rest;
       if (drops) scale_row<kKeys>(y, rules_.factors(i));
       STEPC_INDEPENDENT
       for (int64_t j = 0; j < kKeys; ++j) {
-        const float p = exp_bounded_f32(x[j] - shift);
+        const float p = exp_bounded_f32((x[j] - shift) - rest);
         y[j] = x[j] == -__builtin_inff() ? 0.0F : p * (y[j] - delta) * scale;
         x[j] = p;
       }
@@ -174,7 +214,7 @@ class AttentionBackward {
 
   const AttentionProblem<Mask>& p_;
   const AttentionGradients<E, Mask>& t_;
-  float* const delta_of_all_;
+  QueryStatistics* const statistics_;
   Tile<kQueries, kDepth> q_, dq_;
   Tile<kQueries, kValueDepth> o_, d_o_;
   Tile<kKeys, kDepth> k_, dk_;
@@ -184,7 +224,8 @@ class AttentionBackward {
   ScoreRules<kQueries, kKeys> rules_;
   Tile<kQueries, kKeys> s_, ds_, slopes_;
   Tile<kMaskGradient ? kQueries : 1, kKeys> mask_sum_;
-  float shift_[kQueries], delta_[kQueries];
+  float shift_[kQueries];
+  QueryStatistics known_[kQueries];
 };
 
 // One task per batch and key head, which owns all gradients of its heads; or, with kTwoPhases, one per tile, first of
@@ -198,7 +239,7 @@ inline void attention_backward(const StepcKernelArgs* args, const AttentionProbl
   const int64_t key_tiles = (p.keys + kKeys - 1) / kKeys, query_tiles = (p.queries + kQueries - 1) / kQueries;
   const auto for_each = [&](int64_t tasks, const auto& run) {
     parallel_for(args, tasks, 1, [&](int64_t begin, int64_t end) {
-      Backward backward(p, t, static_cast<float*>(args->scratch));
+      Backward backward(p, t, static_cast<QueryStatistics*>(args->scratch));
       for (int64_t task = begin; task < end; ++task) run(backward, task);
     });
   };
@@ -209,8 +250,9 @@ inline void attention_backward(const StepcKernelArgs* args, const AttentionProbl
     });
   };
 
-  for_each_query_tile(
-      [](Backward& backward, int64_t batch, int64_t head, int64_t query) { backward.find_delta(batch, head, query); });
+  for_each_query_tile([](Backward& backward, int64_t batch, int64_t head, int64_t query) {
+    backward.find_statistics(batch, head, query);
+  });
   if constexpr (kTwoPhases) {
     for_each(p.batch * p.key_heads * key_tiles, [&](Backward& backward, int64_t task) {
       const int64_t row = task / key_tiles;

@@ -4,10 +4,11 @@
 
 // The gradients of attention from q, k, v, the result o and its log-sum-exp (Dao et al. 2022, appendix B.4). With
 // delta = Σ_d do·o per query, per tile:
-//   P = exp(s − lse),  dP = Z∘(do·vᵀ) with the factors Z of dropout,  dS = P∘(dP − delta)∘slope·scale,
+//   P = exp(s − lse − rest),  dP = Z∘(do·vᵀ) with the factors Z of dropout,  dS = P∘(dP − delta)∘slope·scale,
 //   dv += (P∘Z)ᵀ·do,  dk += dSᵀ·q,  dq += dS·k,  dmask += P∘(dP − delta)
-// In stages: delta; dk and dv, a block per tile of keys; dq, a block per tile of queries; dmask, a block per tile of
-// the mask. Every sum has one owner and one order.
+// `rest` is what lse lost where it was rounded, log Σ_j exp(s − lse): dq is found first without it, then scaled by it.
+// In stages: delta; dq and rest, a block per tile of queries; dk and dv, a block per tile of keys; dmask, a block per
+// tile of the mask. Every sum has one owner and one order.
 namespace stepc_device {
 
 template <typename E, typename Mask>
@@ -17,7 +18,7 @@ struct AttentionGradients {
   AttentionTensor<const E> d_o;
   AttentionTensor<E> dq, dk, dv;
   AttentionTensor<Mask> d_mask;  // strides over [batch, head, query, key], 0 where it is a sum
-  float* delta;                  // [batch, heads, queries]
+  float *delta, *rest;           // [batch, heads, queries]
 };
 
 // delta of one query per warp.
@@ -75,6 +76,7 @@ struct AttentionBackward {
   }
 
   typename Tile::Scores weights, ds;  // P∘Z and dS
+  float weight_sum[kRows];            // of a query, this thread's share: where queries are owned
   bool owned_is_loaded = false;
 
   // dk and dv of a tile of keys.
@@ -110,11 +112,14 @@ struct AttentionBackward {
     const int rows = rows_of_tile<kOwn>(query, p.queries);
     float dq[kRows][kSlice / Fragment::kRowLanes];
     fill(dq, 0);
+#pragma unroll
+    for (int i = 0; i < kRows; ++i) weight_sum[i] = 0;
     const TileRange range = keys_of<kOther>(p, query, query + rows - 1);
     for (int64_t key = range.begin; key < range.end; key += kOther) {
       find_gradients(p, t, {batch, head, query, key}, key_head);
       add_product(dq, ds, 0, t.k, batch, key_head, key, slice, rows_of_tile<kOther>(key, p.keys), kDepth);
     }
+    finish_rest(t.rest + row * p.queries + query, dq, slice, rows);
     store_slice(t.dq.matrix(batch, head, query, slice), dq, rows, slice, kDepth);
   }
 
@@ -215,28 +220,44 @@ struct AttentionBackward {
   __device__ __forceinline__ void differentiate(const AttentionProblem<Mask>& p, const AttentionGradients<E, Mask>& t,
                                                 const ScorePlace& at, const typename Tile::Scores& slopes) {
     const float* const lse = t.lse.at(at.batch, at.head, 0);
-    const int64_t delta_row = (at.batch * p.heads + at.head) * p.queries;
+    const int64_t statistics = (at.batch * p.heads + at.head) * p.queries;
     constexpr int kCount = kByKeys ? kColumns : kRows;
-    float shift[kCount], delta[kCount];
+    float shift[kCount], rest[kCount], delta[kCount];
 #pragma unroll
     for (int n = 0; n < kCount; ++n) {
       const int64_t query = Tile::query(at, n, n);
       const float x = query < p.queries ? load(lse, query * t.lse.strides[2]) : Limits<float>::low();
       shift[n] = x == Limits<float>::low() ? -x : x;  // a dead query: P is 0
-      delta[n] = query < p.queries ? load(t.delta, delta_row + query) : 0.0F;
+      delta[n] = query < p.queries ? load(t.delta, statistics + query) : 0.0F;
+      rest[n] = kOf != GradientOf::queries && query < p.queries ? load(t.rest, statistics + query) : 0.0F;
     }
 #pragma unroll
     for (int i = 0; i < kRows; ++i)
 #pragma unroll
       for (int j = 0; j < kColumns; ++j) {
         const int n = kByKeys ? j : i;
-        const float x = weights[i][j], weight = exp_bounded_f32(x - shift[n]);
+        const float x = weights[i][j], weight = exp_bounded_f32((x - shift[n]) - rest[n]);
         float d = weight * (ds[i][j] - delta[n]);
         if (kOf != GradientOf::mask) d = d * p.scale;
         if (kOf != GradientOf::mask && p.softcap != 0.0F) d = d * slopes[i][j];
         ds[i][j] = x == Limits<float>::low() ? 0.0F : d;
         weights[i][j] = weight;
+        if (kOf == GradientOf::queries) weight_sum[i] = weight_sum[i] + weight;
       }
+  }
+
+  // Keeps the rest of the tile's queries, from `to` on, and scales dq by it. A dead query has none.
+  __device__ __forceinline__ void finish_rest(float* to, float (&dq)[kRows][kSlice / Fragment::kRowLanes],
+                                              int64_t slice, int rows) const {
+#pragma unroll
+    for (int i = 0; i < kRows; ++i) {
+      const float total = combine_lanes<Fragment::kRowLanes, SumOf<float>>(weight_sum[i]);
+      const float sum = total == 0.0F ? 1.0F : total;
+#pragma unroll
+      for (int j = 0; j < kSlice / Fragment::kRowLanes; ++j) dq[i][j] = dq[i][j] / sum;
+      const int r = Fragment::row(i);
+      if (slice == 0 && lane_index() % Fragment::kRowLanes == 0 && r < rows) store(to, r, log_f32(sum));
+    }
   }
 
   // sum += x·(columns [slice, slice + kSlice) of `other`), whose tile `place` is in shared memory if it is resident.

@@ -4,6 +4,7 @@
 #include "tests/runtime/linear_cross_entropy_cases.h"
 #include "tests/runtime/simt/simt_runs.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -59,7 +60,8 @@ TEST(SimtAttention, RulesAndMasks) {
   add("bias", attention_rules(true), Mask{Dtype::f32, {1, 4, 37, 41}}, 0);
   add("bias per key", attention_rules(), Mask{Dtype::f32, {41}}, 0);
   add("bias per query", attention_rules(), Mask{Dtype::f32, {2, 1, 37, 1}}, 0);
-  add("infinite bias", attention_rules(), Mask{Dtype::f32, {1, 1, 37, 41}, true}, 0);
+  add("infinite bias", attention_rules(), Mask{Dtype::f32, {1, 1, 37, 41}, -std::numeric_limits<double>::infinity()},
+      0);
   add("dropout", attention_rules(true, 0, -1, -1, 0.9), Mask{Dtype::f32, {37, 41}}, 0.3);
   expect_simt_agrees(cases.graph, cases.inputs);
 }
@@ -109,6 +111,16 @@ TEST(SimtAttention, HostileScores) {
                .value_depth = 16,
                .attrs = attention_rules(true, 0, -1, -1, 0, 0.25),
                .spread = spread,
+               .integers = true});
+  // All keys of a query are masked by a finite number, which leaves no digit of its scores, or shifts them far.
+  for (const double all : {-double{std::numeric_limits<float>::max()}, 1e4})
+    cases.add({.label = fmt::format("rows at {}", all),
+               .queries = 40,
+               .keys = 40,
+               .depth = 16,
+               .value_depth = 16,
+               .mask = Mask{Dtype::f32, {1, 1, 40, 40}, all, true},
+               .spread = 2,
                .integers = true});
   expect_simt_agrees(cases.graph, cases.inputs);
 }
