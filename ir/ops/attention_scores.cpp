@@ -153,7 +153,7 @@ ScoreRows::ScoreRows(const Attention& attention, const EvalArgs& args, size_t ma
       attention_(attention),
       q_(args.in(0)),
       k_(args.in(1)),
-      statistics_(statistics_dtype(q_.type.dtype)),
+      statistics_(args.round_floats ? statistics_dtype(q_.type.dtype) : Dtype::f64),
       mask_(args.has(mask) ? &args.in(mask) : nullptr),
       offset_(args.has(mask + 1) ? args.in(mask + 1).integer[0] : 0) {
   if (mask_ != nullptr) mask_strides_ = broadcast_strides(mask_->type.shape, attention.scores_shape());

@@ -1,5 +1,5 @@
 #include "ir/support/error.h"
-#include "tests/ops/samples.h"
+#include "tests/ops/op_case.h"
 
 #include <cmath>
 #include <limits>
@@ -69,29 +69,23 @@ Attrs attention_attrs(const Options& o, double scale = 0.7) {
           {"window_right", o.right}, {"softcap", o.softcap}, {"dropout", o.dropout},      {"dropout_key", int64_t{3}}};
 }
 
-// attention on q, k, v and a mask, and attention_backward on the same, with any o and lse: its formulas take them as
-// they come. The gradients of attention go through attention_backward, where o alone has one and the mask needs none,
-// and through primitives otherwise: with a float mask both are compared.
+// attention on q, k, v and a mask, and attention_backward on the same, with any o and do, but lse as it is. The
+// gradients of attention go through attention_backward, where o alone has one and the mask needs none, and through
+// primitives otherwise: with a float mask both are compared.
 void attention_pair(std::vector<Sample>& samples, const std::string& label, const Sizes& sizes, const Options& options,
                     const std::optional<RefTensor>& mask = std::nullopt) {
   std::vector<std::optional<RefTensor>> forward = operands(sizes);
-  std::vector<std::optional<RefTensor>> backward = forward;
-  const Shape o{2, sizes.heads, sizes.queries, 3};
-  backward.insert(backward.end(),
-                  {spread(o, -1, 1, 4), spread({2, sizes.heads, sizes.queries}, 1, 3, 5), spread(o, -1, 1, 6)});
-  if (mask || options.dropout > 0) {
-    forward.push_back(mask);
-    backward.push_back(mask);
-  }
-  if (options.dropout > 0) {
-    forward.push_back(integers(Dtype::i64, {}, {5}));
-    backward.push_back(forward.back());
-  }
+  if (mask || options.dropout > 0) forward.push_back(mask);
+  if (options.dropout > 0) forward.push_back(integers(Dtype::i64, {}, {5}));
   samples.push_back({.op = Op::attention,
                      .label = label,
                      .operands = forward,
                      .attrs = attention_attrs(options),
                      .gradients = std::vector<size_t>{0, 1, 2}});
+  const Shape o{2, sizes.heads, sizes.queries, 3};
+  const RefTensor lse = OpCase(samples.back()).evaluate()[1];
+  std::vector<std::optional<RefTensor>> backward = forward;
+  backward.insert(backward.begin() + 3, {spread(o, -1, 1, 4), lse, spread(o, -1, 1, 6)});
   if (mask && mask->is_real() && std::isfinite(mask->real[0]))
     samples.push_back({Op::attention, label + ", with its gradient", forward, attention_attrs(options)});
   samples.push_back({Op::attention_backward, label, backward, attention_attrs(options)});
