@@ -1,5 +1,6 @@
 #include "ir/attention.h"
 
+#include "ir/finite_attr.h"
 #include "ir/support/checked.h"
 
 #include <algorithm>
@@ -20,6 +21,16 @@ void check_shapes(const Shape& q, const Shape& k, const Shape& v) {
   if (k[3] != q[3]) refuse("depths of queries and keys differ");
 }
 
+// The keys j with j − i < `distance`, summed over the queries i: none for the first ones, then one more for each query,
+// then all.
+int64_t keys_before(int64_t distance, int64_t queries, int64_t keys) {
+  distance = std::clamp(distance, -queries, keys);  // beyond that nothing changes
+  const int64_t none = std::clamp<int64_t>(-distance, 0, queries), all = std::clamp(keys - distance, none, queries);
+  const int64_t rising = all - none, ends = none + distance + all - 1 + distance;  // the first and the last summand
+  const int64_t sum = rising % 2 == 0 ? checked_mul(rising / 2, ends) : checked_mul(rising, ends / 2);
+  return checked_add(sum, checked_mul(queries - all, keys));
+}
+
 }  // namespace
 
 Attention bind_attention(const Attrs& attrs, const Shape& q, const Shape& k, const Shape& v) {
@@ -31,8 +42,8 @@ Attention bind_attention(const Attrs& attrs, const Shape& q, const Shape& k, con
                       .keys = k[2],
                       .depth = q[3],
                       .value_depth = v[3],
-                      .scale = attrs.real("scale"),
-                      .softcap = attrs.real("softcap"),
+                      .scale = finite_attr(attrs, "scale"),
+                      .softcap = finite_attr(attrs, "softcap"),
                       .least_distance = {},
                       .greatest_distance = {},
                       .dropout = attrs.real("dropout"),
@@ -58,12 +69,12 @@ Attention::KeyRange Attention::keys_of(int64_t query) const {
   return range;
 }
 
+// Both ends of a query's range rise with the query, so the lengths of the ranges sum to a difference.
 int64_t Attention::pairs() const {
-  int64_t count = 0;
-  for (int64_t query = 0; query < queries; ++query) {
-    const KeyRange range = keys_of(query);
-    count = checked_add(count, range.end - range.begin);
-  }
+  const int64_t end = std::min(greatest_distance.value_or(keys), keys) + 1;
+  const int64_t begin = least_distance.value_or(-queries);
+  if (end <= begin) return 0;
+  const int64_t count = keys_before(end, queries, keys) - keys_before(begin, queries, keys);
   return checked_mul(checked_mul(batch, heads), count);
 }
 

@@ -1,6 +1,7 @@
 #include "ir/op_def.h"
 
 #include "ir/builder.h"
+#include "ir/origin_name.h"
 #include "ir/support/error.h"
 
 #include <algorithm>
@@ -132,7 +133,9 @@ std::vector<Type> infer_types(const InferArgs& args) {
   }
 }
 
-Cost node_cost(const Graph& graph, const Node& node) {
+namespace {
+
+Cost cost_of(const Graph& graph, const Node& node) {
   const OpDef& def = op_def(node.op);
   Cost cost;
   if (def.bytes != nullptr) {
@@ -147,6 +150,16 @@ Cost node_cost(const Graph& graph, const Node& node) {
   }
   if (def.flops != nullptr) cost.flops = def.flops(graph, node);
   return cost;
+}
+
+}  // namespace
+
+Cost node_cost(const Graph& graph, const Node& node) {
+  try {
+    return cost_of(graph, node);
+  } catch (const UserError& error) {  // what is counted does not fit 64 bits
+    user_error("{}: {}", node_name(graph, node), error.what());
+  }
 }
 
 void evaluate_node(const EvalArgs& args) {

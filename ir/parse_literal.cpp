@@ -1,6 +1,7 @@
 #include "ir/parse_literal.h"
 
 #include "ir/support/error.h"
+#include "ir/support/quote.h"
 
 #include <charconv>
 #include <cmath>
@@ -11,7 +12,7 @@ namespace {
 
 bool boolean_literal(const Token& token) {
   if (token.kind != TokenKind::word || (token.text != "true" && token.text != "false"))
-    user_error("expected true or false, found '{}'", token.text);
+    user_error("expected true or false, found {}", in_quotes(token.text));
   return token.text == "true";
 }
 
@@ -20,7 +21,8 @@ uint64_t bits_literal(std::string_view text) {
   uint64_t bits = 0;
   const bool prefixed = text.starts_with("0x");
   const auto [end, error] = std::from_chars(text.data() + 2 * prefixed, text.data() + text.size(), bits, 16);
-  if (!prefixed || error != std::errc() || end != text.data() + text.size()) user_error("'{}' is no bit pattern", text);
+  if (!prefixed || error != std::errc() || end != text.data() + text.size())
+    user_error("{} is no bit pattern", in_quotes(text));
   return bits;
 }
 
@@ -38,9 +40,9 @@ void store(Tensor& tensor, int64_t index, uint64_t bits) {
 void nan_literal(std::string_view text, Tensor& tensor, int64_t index) {
   const uint64_t bits = bits_literal(text.substr(4, text.size() - 5));
   const int64_t width = 8 * dtype_bytes(tensor.type().dtype);
-  if (width < 64 && (bits >> width) != 0) user_error("'{}' has more than {} bits", text, width);
+  if (width < 64 && (bits >> width) != 0) user_error("{} has more than {} bits", in_quotes(text), width);
   store(tensor, index, bits);
-  if (!std::isnan(element(tensor.view(), index))) user_error("'{}' is not a NaN", text);
+  if (!std::isnan(element(tensor.view(), index))) user_error("{} is not a NaN", in_quotes(text));
 }
 
 struct Range {
@@ -63,16 +65,16 @@ int64_t integer_literal(const Token& token) {
   int64_t value = 0;
   const char* end = token.text.data() + token.text.size();
   const auto [stop, error] = std::from_chars(token.text.data(), end, value);
-  if (error == std::errc::result_out_of_range) user_error("'{}' does not fit 64 bits", token.text);
+  if (error == std::errc::result_out_of_range) user_error("{} does not fit 64 bits", in_quotes(token.text));
   if (token.kind != TokenKind::number || error != std::errc() || stop != end)
-    user_error("expected an integer, found '{}'", token.text);
+    user_error("expected an integer, found {}", in_quotes(token.text));
   return value;
 }
 
 double real_literal(const Token& token) {
   const bool number = token.kind == TokenKind::number;
   if (!number && !(token.kind == TokenKind::word && (token.text == "inf" || token.text == "nan")))
-    user_error("expected a number, found '{}'", token.text);
+    user_error("expected a number, found {}", in_quotes(token.text));
   std::string_view text = token.text;
   const bool negative = text.starts_with('-');
   text.remove_prefix(negative);
@@ -81,9 +83,9 @@ double real_literal(const Token& token) {
   double value = 0;
   const auto format = hex ? std::chars_format::hex : std::chars_format::general;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value, format);
-  if (error == std::errc::result_out_of_range) user_error("'{}' does not fit a double", token.text);
+  if (error == std::errc::result_out_of_range) user_error("{} does not fit a double", in_quotes(token.text));
   if (error != std::errc() || stop != text.data() + text.size() || text.starts_with('-'))
-    user_error("expected a number, found '{}'", token.text);
+    user_error("expected a number, found {}", in_quotes(token.text));
   return negative ? -value : value;
 }
 

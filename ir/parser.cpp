@@ -4,6 +4,7 @@
 #include "ir/op_def.h"
 #include "ir/parse_literal.h"
 #include "ir/support/error.h"
+#include "ir/support/quote.h"
 #include "ir/value_names.h"
 #include "ir/verifier.h"
 
@@ -17,6 +18,7 @@ namespace {
 
 constexpr int kMaxDepth = 8;  // of bodies in bodies
 constexpr size_t kMaxRank = 64;
+constexpr size_t kShownName = 160;  // bytes of a name in a message
 
 class Parser {
  public:
@@ -27,7 +29,7 @@ class Parser {
   Graph parse_file() {
     expect_word("graph");
     Graph graph = parse_graph(expect(TokenKind::symbol, "the graph's name, like @model").text);
-    if (token_.kind != TokenKind::end) fail(token_, "only one graph per file; '{}' follows it", token_.text);
+    if (token_.kind != TokenKind::end) fail(token_, "only one graph per file; {} follows it", in_quotes(token_.text));
     return graph;
   }
 
@@ -66,14 +68,14 @@ class Parser {
     return true;
   }
   Token expect(TokenKind kind, std::string_view what) {
-    if (token_.kind != kind) fail(token_, "expected {}, found '{}'", what, token_.text);
+    if (token_.kind != kind) fail(token_, "expected {}, found {}", what, in_quotes(token_.text));
     return shift();
   }
   void expect_punct(std::string_view text) {
-    if (!accept(text)) fail(token_, "expected '{}', found '{}'", text, token_.text);
+    if (!accept(text)) fail(token_, "expected '{}', found {}", text, in_quotes(token_.text));
   }
   void expect_word(std::string_view text) {
-    if (!accept(text)) fail(token_, "expected '{}', found '{}'", text, token_.text);
+    if (!accept(text)) fail(token_, "expected '{}', found {}", text, in_quotes(token_.text));
   }
 
   static std::string key(const Token& name) { return name.anonymous ? name.text : bare_or_quoted(name.text); }
@@ -105,7 +107,7 @@ class Parser {
     if (accept("output")) return parse_output(scope);
     if (accept("state")) return parse_state(scope);
     if (token_.kind != TokenKind::value)
-      fail(token_, "expected a value like %x, 'output', 'state' or '}}', found '{}'", token_.text);
+      fail(token_, "expected a value like %x, 'output', 'state' or '}}', found {}", in_quotes(token_.text));
     std::vector<Token> names;
     do names.push_back(expect(TokenKind::value, "a value like %x"));
     while (accept(","));
@@ -124,7 +126,7 @@ class Parser {
   Type parse_type() {
     const Token name = expect(TokenKind::word, "a type like f32[2,3]");
     const std::optional<Dtype> dtype = dtype_from_name(name.text);
-    if (!dtype) fail(name, "unknown dtype '{}'", name.text);
+    if (!dtype) fail(name, "unknown dtype {}", in_quotes(name.text));
     const std::vector<int64_t> dims = parse_integers();
     if (dims.size() > kMaxRank) fail(name, "rank {} is beyond {}", dims.size(), kMaxRank);
     return located(name, [&] {
@@ -146,13 +148,14 @@ class Parser {
   }
 
   void define(Scope& scope, const Token& name, ValueId value) {
-    if (!scope.values.emplace(key(name), value).second) fail(name, "value %{} is defined twice", key(name));
+    if (!scope.values.emplace(key(name), value).second)
+      fail(name, "value %{} is defined twice", printable(key(name), kShownName));
     scope.graph.set_name(value, name.anonymous ? std::string() : name.text);
   }
 
   ValueId use(const Scope& scope, const Token& name) const {
     const auto position = scope.values.find(key(name));
-    if (position == scope.values.end()) fail(name, "value %{} is not defined above", key(name));
+    if (position == scope.values.end()) fail(name, "value %{} is not defined above", printable(key(name), kShownName));
     return position->second;
   }
 
@@ -162,9 +165,11 @@ class Parser {
     if (scope.graph.node_count() > 0) fail(keyword, "inputs come before all nodes");
     const Token role_name = expect(TokenKind::word, "data, label, weight, state or accumulator");
     const std::optional<InputRole> role = input_role_from_name(role_name.text);
-    if (!role) fail(role_name, "unknown input role '{}': data, label, weight, state or accumulator", role_name.text);
+    if (!role)
+      fail(role_name, "unknown input role {}: data, label, weight, state or accumulator", in_quotes(role_name.text));
     const Token name = expect(TokenKind::text, "the input's name in quotes");
-    if (!scope.inputs.insert(name.text).second) fail(name, "two inputs are called \"{}\"", name.text);
+    if (!scope.inputs.insert(name.text).second)
+      fail(name, "two inputs are called \"{}\"", printable(name.text, kShownName));
     std::string initializer;
     if (accept("initializer")) initializer = expect(TokenKind::text, "the initializer's name in quotes").text;
     const bool trainable = accept("trainable");
@@ -176,9 +181,10 @@ class Parser {
   void parse_output(Scope& scope) {
     const Token role_name = expect(TokenKind::word, "output, loss, gradient or metric");
     const std::optional<OutputRole> role = output_role_from_name(role_name.text);
-    if (!role) fail(role_name, "unknown output role '{}': output, loss, gradient or metric", role_name.text);
+    if (!role) fail(role_name, "unknown output role {}: output, loss, gradient or metric", in_quotes(role_name.text));
     const Token name = expect(TokenKind::text, "the output's name in quotes");
-    if (!scope.outputs.insert(name.text).second) fail(name, "two outputs are called \"{}\"", name.text);
+    if (!scope.outputs.insert(name.text).second)
+      fail(name, "two outputs are called \"{}\"", printable(name.text, kShownName));
     scope.graph.add_output(use(scope, expect(TokenKind::value, "a value like %x")), *role, name.text);
   }
 
@@ -197,7 +203,7 @@ class Parser {
   void parse_node(Scope& scope, const std::vector<Token>& names, const std::vector<Type>& types) {
     const Token op_token = expect(TokenKind::word, "an operation");
     const std::optional<Op> op = op_from_name(op_token.text);
-    if (!op) fail(op_token, "unknown operation '{}'", op_token.text);
+    if (!op) fail(op_token, "unknown operation {}", in_quotes(op_token.text));
     Node node;
     node.op = *op;
     parse_operands(scope, node);
@@ -214,8 +220,8 @@ class Parser {
       fail(names[0], "{} has {} results, {} are named", op_token.text, inferred.size(), types.size());
     for (size_t i = 0; i < types.size(); ++i)
       if (types[i] != inferred[i])
-        fail(names[i], "%{} is declared as {}, but {} yields {}", key(names[i]), to_string(types[i]), op_token.text,
-             to_string(inferred[i]));
+        fail(names[i], "%{} is declared as {}, but {} yields {}", printable(key(names[i]), kShownName),
+             to_string(types[i]), op_token.text, to_string(inferred[i]));
     const NodeId id = scope.graph.insert(std::move(node), types);
     scope.places.emplace(id, op_token);
     for (size_t i = 0; i < names.size(); ++i) define(scope, names[i], scope.graph.node(id).outputs[i]);
@@ -239,7 +245,7 @@ class Parser {
     shift();
     do {
       const Token name = expect(TokenKind::word, "an attribute's name");
-      if (!seen.insert(name.text).second) fail(name, "attribute '{}' is given twice", name.text);
+      if (!seen.insert(name.text).second) fail(name, "attribute {} is given twice", in_quotes(name.text));
       expect_punct("=");
       if (node.op == Op::constant && (name.text == "data" || name.text == "hash")) {
         if (node.constant) fail(name, "a constant has data or a hash, not both");
@@ -254,7 +260,7 @@ class Parser {
   AttrValue parse_attr(Op op, const Token& name) {
     const auto& specs = op_def(op).attrs;
     const auto spec = std::find_if(specs.begin(), specs.end(), [&](const AttrSpec& s) { return s.key == name.text; });
-    if (spec == specs.end()) fail(name, "{} has no attribute '{}'", op_name(op), name.text);
+    if (spec == specs.end()) fail(name, "{} has no attribute {}", op_name(op), in_quotes(name.text));
     if (spec->kind == AttrKind::integers) return parse_integers();
     const Token value = shift();
     return located(value, [&] { return attr_literal(value, spec->kind, name.text); });
@@ -298,7 +304,7 @@ class Parser {
     if (accept("phase")) {
       const Token name = expect(TokenKind::word, "a phase");
       const std::optional<Phase> phase = phase_from_name(name.text);
-      if (!phase) fail(name, "unknown phase '{}': forward, loss, backward, recompute or optimizer", name.text);
+      if (!phase) fail(name, "unknown phase {}: forward, loss, backward, recompute or optimizer", in_quotes(name.text));
       origin.phase = *phase;
     }
     if (accept("scope")) origin.scope = expect(TokenKind::text, "a scope in quotes").text;

@@ -5,6 +5,7 @@
 #include "ir/layout.h"
 #include "ir/op_def.h"
 #include "ir/printer.h"
+#include "ir/support/quote.h"
 
 #include <algorithm>
 #include <map>
@@ -60,7 +61,7 @@ class Verification {
   }
 
   [[noreturn]] void fail(const char* rule, NodeId id, const std::string& message) const {
-    const std::string where = id.valid() ? fmt::format(" at `{}`", print_node(graph_, id)) : std::string();
+    const std::string where = id.valid() ? fmt::format(" at `{}`", one_line(print_node(graph_, id))) : std::string();
     throw VerifyError(rule, id, fmt::format("rule {}: {}{}", rule, message, where));
   }
 
@@ -111,7 +112,7 @@ class Verification {
     } catch (const UserError& error) {
       fail("attrs_complete", id, error.what());
     }
-    if (!(completed == node.attrs)) fail("attrs_complete", id, "an attribute is missing");
+    if (completed.size() != node.attrs.size()) fail("attrs_complete", id, "an attribute is missing");
   }
 
   void rule_types_inferred(NodeId id) const {

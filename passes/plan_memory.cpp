@@ -10,6 +10,7 @@
 #include "ir/support/error.h"
 #include "passes/memory/arena.h"
 #include "passes/memory/liveness.h"
+#include "passes/memory/loss_at_peak.h"
 #include "passes/pass.h"
 
 #include <algorithm>
@@ -123,6 +124,7 @@ class Planner {
 
 bool run(Graph& graph, PassContext& context) {
   context.plan = Planner(graph, context.scratch).run();
+  note_loss_at_peak(graph, *context.plan, context);
   return false;
 }
 

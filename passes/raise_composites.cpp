@@ -9,8 +9,14 @@
 // Operands are visited before their readers, so that attention finds softmax, and scale and bias find the norm. Linear
 // in the nodes, as every pattern is bounded.
 
+#include "ir/origin_name.h"
 #include "passes/pass.h"
 #include "passes/raise/rules.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
 
 namespace stepc {
 namespace {
@@ -25,7 +31,23 @@ constexpr RulesOfOp kRules[] = {
     {Op::gather_elements, {raise_cross_entropy}},
 };
 
-bool run(Graph& graph, PassContext&) { return raise_all(graph, kRules); }
+void note_attention_in_parts(const Graph& graph, PassContext& context) {
+  std::vector<std::string> names;
+  for (NodeId id = graph.first(); id.valid(); id = graph.next(id))
+    if (may_lack_keys(graph, id)) names.push_back(node_name(graph, graph.node(id)));
+  if (names.empty()) return;
+  const std::string more = names.size() > 1 ? fmt::format(" and {} more", names.size() - 1) : std::string();
+  context.note(
+      fmt::format("{}{} and the softmax before stay apart: nothing promises each query a key, and without one "
+                  "softmax gives NaN, attention 0",
+                  names[0], more));
+}
+
+bool run(Graph& graph, PassContext& context) {
+  const bool changed = raise_all(graph, kRules);
+  note_attention_in_parts(graph, context);
+  return changed;
+}
 
 constexpr Fact kRefuses[] = {Fact::has_backward};
 constexpr Fact kBreaks[] = {Fact::scheduled, Fact::planned};

@@ -46,24 +46,20 @@ int64_t with_repeats(int64_t bytes, int64_t heads, int64_t rows, int64_t distinc
   return checked_mul(bytes / distinct, std::max(rows, distinct));
 }
 
-}  // namespace
-
-TileWalk walk_tiles(const AttentionWork& work) {
+// `all` are the distinct bytes of the mask, and of what else is read once. Heads that share a mask find it again if all
+// of it stays in cache; else each reads the tiles that it does not skip.
+int64_t mask_reads(int64_t all, const AttentionWork& work, Dtype dtype, const TileWalk& walk, int64_t reuse_bytes) {
   const Attention& a = work.attention;
-  TileWalk walk;
-  for (int64_t query = 0; query < a.queries; query += work.query_tile) {
-    const int64_t rows = std::min(work.query_tile, a.queries - query);
-    const int64_t begin = std::clamp<int64_t>(query + work.least_distance, 0, a.keys);
-    const int64_t end = std::clamp<int64_t>(query + rows + work.greatest_distance, begin, a.keys);
-    if (begin == end) continue;
-    const int64_t first_tile = begin / work.key_tile, end_tile = (end + work.key_tile - 1) / work.key_tile;
-    const int64_t keys = std::min(end_tile * work.key_tile, a.keys) - first_tile * work.key_tile;
-    walk.pairs = checked_add(walk.pairs, checked_mul(rows, keys));
-    walk.query_rows = checked_add(walk.query_rows, checked_mul(rows, end_tile - first_tile));
-    walk.key_rows = checked_add(walk.key_rows, keys);
-  }
-  return walk;
+  const Dims& strides = work.strides[work.mask_buffer];
+  const int64_t distinct = distinct_bytes(dtype, a.scores_shape(), strides);
+  if (distinct <= reuse_bytes) return all;
+  const int64_t of_head = strides[2] != 0 && strides[3] != 0
+                              ? checked_mul(walk.pairs, dtype_bytes(dtype))
+                              : distinct_bytes(dtype, {a.queries, a.keys}, {strides[2], strides[3]});
+  return checked_add(all - distinct, std::max(distinct, checked_mul(checked_mul(a.batch, a.heads), of_head)));
 }
+
+}  // namespace
 
 KernelTraffic attention_traffic(const Graph& graph, const std::vector<KernelBuffer>& buffers, const AttentionWork& work,
                                 int64_t reuse_bytes) {
@@ -75,20 +71,22 @@ KernelTraffic attention_traffic(const Graph& graph, const std::vector<KernelBuff
   const TileWalk walk = walk_tiles(work);
   const int64_t heads = checked_mul(a.batch, a.heads), key_heads = checked_mul(a.batch, a.key_heads);
   const int64_t keys_again = with_repeats(bytes.keys_read, key_heads, checked_mul(walk.key_rows, a.group()), a.keys);
+  const int64_t mask = work.mask == AttentionMask::none
+                           ? bytes.mask
+                           : mask_reads(bytes.mask, work, buffers[work.mask_buffer].dtype, walk, reuse_bytes);
   KernelTraffic traffic;
   traffic.write_bytes = bytes.queries_written + bytes.keys_written + bytes.mask_written;
   traffic.ideal_bytes = bytes.queries_read + bytes.keys_read + bytes.mask + traffic.write_bytes;
   // Forward: q·k, p·v. Backward: q·k, do·v and three gradients; q·k and do·v again in a second phase.
   int64_t depths = checked_add(a.depth, a.value_depth);
   if (!work.backward) {
-    traffic.read_bytes = bytes.queries_read + keys_again + bytes.mask;
+    traffic.read_bytes = bytes.queries_read + keys_again + mask;
   } else {
     depths += a.depth + a.depth + a.value_depth;
-    traffic.read_bytes =
-        with_repeats(bytes.queries_read, heads, walk.query_rows, a.queries) + bytes.keys_read + bytes.mask;
+    traffic.read_bytes = with_repeats(bytes.queries_read, heads, walk.query_rows, a.queries) + bytes.keys_read + mask;
     if (work.two_phases) {
       depths += a.depth + a.value_depth;
-      traffic.read_bytes += bytes.queries_read + keys_again + bytes.mask;
+      traffic.read_bytes += bytes.queries_read + keys_again + mask;
     } else if (const int64_t sums = with_repeats(bytes.queries_written, heads, walk.query_rows, a.queries);
                sums != bytes.queries_written) {  // each tile of keys adds to dq
       traffic.read_bytes += sums;
@@ -96,7 +94,7 @@ KernelTraffic attention_traffic(const Graph& graph, const std::vector<KernelBuff
     }
     if (work.mask_gradient) {  // scores and dP once more
       depths += a.depth + a.value_depth;
-      traffic.read_bytes += bytes.queries_read + keys_again + bytes.mask;
+      traffic.read_bytes += bytes.queries_read + keys_again + mask;
     }
   }
   traffic.flops = checked_mul(checked_mul(2, depths), checked_mul(heads, walk.pairs));

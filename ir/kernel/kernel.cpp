@@ -7,6 +7,7 @@
 #include "ir/kernel/loop_nest.h"
 #include "ir/kernel/matmul.h"
 #include "ir/op_def.h"
+#include "ir/origin_name.h"
 #include "ir/support/error.h"
 
 #include <algorithm>
@@ -336,37 +337,52 @@ Kernel describe(const Graph& graph, NodeId id, const LayoutOf& layouts) {
   return kernel;
 }
 
-}  // namespace
-
-Kernel describe_kernel(const Graph& graph, NodeId id, const LayoutOf& layouts) {
+// Errors of `describe`, as of a size that does not fit 64 bits, say of which node.
+template <typename Describe>
+auto placed(const Graph& graph, NodeId node, Describe describe) {
   try {
-    return describe(graph, id, layouts);
-  } catch (const Untraceable& why) {
-    CHECK(false, "no kernel carries {}: {}", label_of(graph.node(id)), why.reason);
-    return {};
+    return describe();
+  } catch (const UserError& error) {
+    user_error("{}: {}", node_name(graph, graph.node(node)), error.what());
   }
 }
 
+}  // namespace
+
+Kernel describe_kernel(const Graph& graph, NodeId id, const LayoutOf& layouts) {
+  return placed(graph, id, [&] {
+    try {
+      return describe(graph, id, layouts);
+    } catch (const Untraceable& why) {
+      user_error("no kernel carries it: {}", why.reason);
+    }
+  });
+}
+
 std::optional<std::string> why_no_kernel(const Graph& graph, NodeId id, const LayoutOf& layouts) {
-  try {
-    describe(graph, id, layouts);
-    return std::nullopt;
-  } catch (const Untraceable& why) {
-    return why.reason;
-  }
+  return placed(graph, id, [&]() -> std::optional<std::string> {
+    try {
+      describe(graph, id, layouts);
+      return std::nullopt;
+    } catch (const Untraceable& why) {
+      return why.reason;
+    }
+  });
 }
 
 std::variant<Kernel, std::string> describe_region(const Graph& graph, const Region& region, const LayoutOf& layouts) {
   const Space space = joint_space(graph, region.nodes, region.results);
   const NestRequest request{
       {&graph, region.nodes, &graph, {}}, space.shape, space.reduced, region.results, region.results};
-  try {
-    Kernel kernel = describe_nest(request, layouts);
-    kernel.traffic = nest_traffic(kernel, element_counts(graph, kernel));
-    return kernel;
-  } catch (const Untraceable& why) {
-    return why.reason;
-  }
+  return placed(graph, region.nodes.front(), [&]() -> std::variant<Kernel, std::string> {
+    try {
+      Kernel kernel = describe_nest(request, layouts);
+      kernel.traffic = nest_traffic(kernel, element_counts(graph, kernel));
+      return kernel;
+    } catch (const Untraceable& why) {
+      return why.reason;
+    }
+  });
 }
 
 }  // namespace stepc

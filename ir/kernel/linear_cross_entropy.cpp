@@ -148,7 +148,7 @@ class Description {
 
   void add(Work::Tensor& tensor, ValueId inside, bool written) {
     const ValueId value = parts_.outside(inside);
-    CHECK(value.valid(), "an operand of linear cross-entropy is made in its body");
+    if (!value.valid()) throw Untraceable{"linear cross-entropy whose operand is made in its body"};
     tensor.buffer = static_cast<int32_t>(kernel_.buffers.size());
     kernel_.buffers.push_back({value, graph_.dtype(value), written});
   }

@@ -1,5 +1,6 @@
 #include "ir/ops/cross_entropy_rows.h"
 
+#include "ir/finite_attr.h"
 #include "ir/ops/rows.h"
 #include "ir/support/checked.h"
 #include "ir/support/error.h"
@@ -38,6 +39,7 @@ void check_labels(const InferArgs& args, const Type& labels, const Shape& rows) 
     user_error("labels of {}; they must be i64 or i32", dtype_name(labels.dtype));
   if (labels.shape != rows)
     user_error("labels {} for rows {}: one label per row is needed", to_string(labels.shape), to_string(rows));
+  for (const std::string_view key : {"label_smoothing", "z_loss"}) finite_attr(args.attrs, key);
   const std::string& reduction = args.attrs.text("reduction");
   if (reduction != "mean" && reduction != "sum" && reduction != "none")
     user_error("reduction '{}' is not mean, sum or none", reduction);

@@ -1,5 +1,6 @@
 #include "ir/ops/rows.h"
 
+#include "ir/finite_attr.h"
 #include "ir/ops/index_space.h"
 #include "ir/support/error.h"
 
@@ -52,6 +53,7 @@ ValueId trailing_mean(Builder& b, ValueId v, size_t axis) {
 
 std::vector<Type> infer_norm(const InferArgs& args, size_t statistics) {
   const size_t axis = row_axis(args);
+  finite_attr(args.attrs, "epsilon");
   const Type& x = args.in(0);
   for (size_t i = 1; i < args.inputs.size(); ++i)
     if (args.has(i) && (!is_float(args.in(i).dtype) || !broadcasts_to(args.in(i).shape, x.shape)))

@@ -1,7 +1,7 @@
 #include "models/onnx/dims.h"
 
 #include "ir/support/error.h"
-#include "models/onnx/message.h"
+#include "ir/support/quote.h"
 
 #include <fmt/ranges.h>
 

@@ -1,7 +1,7 @@
 #include "models/onnx/external_data.h"
 
 #include "ir/support/error.h"
-#include "models/onnx/message.h"
+#include "ir/support/quote.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -2,7 +2,7 @@
 
 #include "ir/support/checked.h"
 #include "ir/support/error.h"
-#include "models/onnx/message.h"
+#include "ir/support/quote.h"
 #include "models/onnx/provenance.h"
 
 #include <onnx/common/proto_util.h>

@@ -1,8 +1,8 @@
 #include "models/onnx/graph_importer.h"
 
+#include "ir/support/quote.h"
 #include "models/onnx/element_types.h"
 #include "models/onnx/fold.h"
-#include "models/onnx/message.h"
 #include "models/onnx/operators.h"
 #include "models/onnx/provenance.h"
 #include "models/onnx/rules.h"

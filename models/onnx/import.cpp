@@ -1,11 +1,11 @@
 #include "models/onnx/import.h"
 
+#include "ir/support/quote.h"
 #include "models/onnx/dims.h"
 #include "models/onnx/element_types.h"
 #include "models/onnx/fold.h"
 #include "models/onnx/graph_importer.h"
 #include "models/onnx/load.h"
-#include "models/onnx/message.h"
 #include "models/onnx/operators.h"
 #include "models/onnx/weights.h"
 

@@ -2,9 +2,9 @@
 
 #include "ir/support/checked.h"
 #include "ir/support/error.h"
+#include "ir/support/quote.h"
 #include "models/onnx/functions.h"
 #include "models/onnx/mapped_file.h"
-#include "models/onnx/message.h"
 #include "models/onnx/operators.h"
 
 #include <google/protobuf/message.h>

@@ -1,7 +1,7 @@
 #include "models/onnx/operators.h"
 
 #include "ir/support/error.h"
-#include "models/onnx/message.h"
+#include "ir/support/quote.h"
 #include "models/onnx/rules.h"
 
 #include <fmt/ranges.h>

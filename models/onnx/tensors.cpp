@@ -1,8 +1,8 @@
 #include "models/onnx/tensors.h"
 
 #include "ir/support/error.h"
+#include "ir/support/quote.h"
 #include "models/onnx/element_types.h"
-#include "models/onnx/message.h"
 
 #include <bit>
 #include <cstring>

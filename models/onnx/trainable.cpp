@@ -1,7 +1,7 @@
 #include "models/onnx/trainable.h"
 
 #include "ir/op_def.h"
-#include "models/onnx/message.h"
+#include "ir/support/quote.h"
 
 #include <algorithm>
 #include <cmath>

@@ -2,8 +2,9 @@
 
 #include "ir/support/error.h"
 #include "ir/support/glob.h"
+#include "ir/support/quote.h"
+#include "models/onnx/causal_initializer.h"
 #include "models/onnx/element_types.h"
-#include "models/onnx/message.h"
 
 #include <fmt/ranges.h>
 
@@ -14,7 +15,7 @@ namespace stepc::onnx_import {
 namespace {
 
 // Tensors up to this size that do not train become constants, which rules and folding can see. Larger ones stay
-// weights: a constant is copied with every copy of the graph.
+// weights: a constant is copied with every copy of the graph. Causal masks of any size are computed.
 constexpr int64_t kConstantLimit = int64_t{1} << 16;
 constexpr size_t kNamedInNote = 3;
 
@@ -81,6 +82,9 @@ ValueId Weights::add_entry(Builder& builder, Entry& entry) const {
     const ValueId first = entries_[static_cast<size_t>(entry.tie.first)].value;
     return entry.tie.transposed ? builder.transpose(first, {1, 0}) : first;
   }
+  if (entry.type.shape.numel() > kConstantLimit && entry.tensor->data && !entry.candidate && !entry.forced)
+    if (const ValueId mask = causal_initializer(builder, *entry.tensor->data, entry.type.dtype); mask.valid())
+      return mask;
   if (is_weight(entry))
     return graph.add_input(entry.type, InputRole::weight, input_name(graph, entry), entry.tensor->name,
                            entry.decision.trainable);

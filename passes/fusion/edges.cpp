@@ -6,11 +6,54 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_map>
 
 namespace stepc {
+namespace {
+
+// Finds the overrides that match an edge without asking all of them.
+class OverrideIndex {
+ public:
+  explicit OverrideIndex(std::span<const FusionOverride> overrides);
+  // Their numbers, for an edge between these two ends.
+  std::vector<size_t> matching(const std::string& producer, const std::string& consumer) const;
+
+ private:
+  std::span<const FusionOverride> overrides_;
+  std::unordered_map<std::string, std::vector<size_t>> by_producer_, by_consumer_;  // of those that name this end
+  std::vector<size_t> others_;                                                      // globs at both ends
+};
+
+OverrideIndex::OverrideIndex(std::span<const FusionOverride> overrides) : overrides_(overrides) {
+  const auto is_glob = [](const std::string& text) { return text.find_first_of("*?") != std::string::npos; };
+  for (size_t i = 0; i < overrides.size(); ++i) {
+    const std::string &producer = overrides[i].producer, &consumer = overrides[i].consumer;
+    if (!is_glob(producer))
+      by_producer_[producer].push_back(i);
+    else if (!is_glob(consumer))
+      by_consumer_[consumer].push_back(i);
+    else
+      others_.push_back(i);
+  }
+}
+
+std::vector<size_t> OverrideIndex::matching(const std::string& producer, const std::string& consumer) const {
+  std::vector<size_t> result;
+  const auto try_all = [&](const std::vector<size_t>& candidates) {
+    for (const size_t i : candidates)
+      if (glob_matches(overrides_[i].producer, producer) && glob_matches(overrides_[i].consumer, consumer))
+        result.push_back(i);
+  };
+  if (const auto named = by_producer_.find(producer); named != by_producer_.end()) try_all(named->second);
+  if (const auto named = by_consumer_.find(consumer); named != by_consumer_.end()) try_all(named->second);
+  try_all(others_);
+  return result;
+}
+
+}  // namespace
 
 FusionEdges::FusionEdges(const Graph& graph, const Partition& partition, std::span<const FusionOverride> overrides)
-    : graph_(graph) {
+    : graph_(graph), names_(graph) {
   collect(partition);
   if (!overrides.empty()) apply(overrides);
 }
@@ -32,15 +75,15 @@ void FusionEdges::collect(const Partition& partition) {
 }
 
 void FusionEdges::apply(std::span<const FusionOverride> overrides) {
+  const OverrideIndex index(overrides);
   std::vector<bool> used(overrides.size(), false);
   for (FusionEdge& edge : edges_) {
-    const std::string producer = edge_end(graph_, edge.producer), consumer = edge_end(graph_, edge.consumer);
-    for (size_t i = 0; i < overrides.size(); ++i) {
-      const FusionOverride& rule = overrides[i];
-      if (!glob_matches(rule.producer, producer) || !glob_matches(rule.consumer, consumer)) continue;
+    size_t last = 0;
+    for (const size_t i : index.matching(end(edge.producer), end(edge.consumer))) {
       used[i] = true;
-      edge.rule = rule.force ? EdgeRule::forced : EdgeRule::forbidden;
-      edge.where = rule.where;
+      last = std::max(last, i);
+      edge.rule = overrides[last].force ? EdgeRule::forced : EdgeRule::forbidden;
+      edge.where = overrides[last].where;
     }
     if (edge.rule != EdgeRule::forbidden) continue;
     forbidden_[edge.producer].push_back(edge.consumer);
@@ -72,19 +115,26 @@ std::vector<FusionVerdict> FusionEdges::verdicts(const Partition& partition) con
   std::vector<FusionVerdict> result;
   for (const FusionEdge& edge : edges_) {
     const int32_t cluster = partition.clusters().of(edge.consumer);
-    FusionVerdict verdict{edge_end(graph_, edge.producer), edge_end(graph_, edge.consumer), true, "one kernel"};
+    FusionVerdict verdict{end(edge.producer), end(edge.consumer), true, "one kernel"};
     if (partition.copies(cluster).contains(edge.producer))
       verdict.reason = "recomputed in the consumer";
     else if (partition.clusters().of(edge.producer) != cluster)
       verdict.fused = false, verdict.reason = edge.reason;
-    if (edge.rule != EdgeRule::none) verdict.reason = edge.rule == EdgeRule::forced ? "forced" : "forbidden";
+    if (edge.rule == EdgeRule::forced)
+      verdict.reason =
+          partition.copies(cluster).contains(edge.producer) ? "forced, recomputed in the consumer" : "forced";
+    if (edge.rule == EdgeRule::forbidden) verdict.reason = "forbidden";
     result.push_back(std::move(verdict));
   }
   return result;
 }
 
+std::string FusionEdges::end(NodeId node) const {
+  return fmt::format("{} {}", op_name(graph_.node(node).op), names_.of(graph_.node(node).outputs[0]));
+}
+
 std::string FusionEdges::text(const FusionEdge& edge) const {
-  return fmt::format("{} -> {}", edge_end(graph_, edge.producer), edge_end(graph_, edge.consumer));
+  return fmt::format("{} -> {}", end(edge.producer), end(edge.consumer));
 }
 
 }  // namespace stepc

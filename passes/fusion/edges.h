@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ir/value_names.h"
 #include "passes/fusion/override.h"
 #include "passes/fusion/partition.h"
 #include "passes/fusion/verdict.h"
@@ -42,7 +43,10 @@ class FusionEdges {
   void collect(const Partition& partition);
   void apply(std::span<const FusionOverride> overrides);
 
+  std::string end(NodeId node) const;  // edge_end, in constant time
+
   const Graph& graph_;
+  const ValueNames names_;
   std::vector<FusionEdge> edges_;
   std::map<NodeId, std::vector<NodeId>> forbidden_;  // both ways
 };

@@ -1,6 +1,7 @@
 #include "passes/fusion/override.h"
 
 #include "ir/support/error.h"
+#include "ir/support/quote.h"
 
 #include <algorithm>
 
@@ -45,7 +46,7 @@ FusionOverride parse_line(Line line) {
   const size_t word_end = std::min(line.text.find_first_of(kSpaces, line.at), line.text.size());
   const std::string verb = line.take(word_end);
   if (verb != "force" && verb != "forbid")
-    user_error("{}: '{}': an override begins with force or forbid", result.where, verb);
+    user_error("{}: {}: an override begins with force or forbid", result.where, in_quotes(verb));
   result.force = verb == "force";
   line.skip_spaces();
   const std::string edge = line.where();

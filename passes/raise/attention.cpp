@@ -321,17 +321,33 @@ std::optional<int64_t> causal_limit(const Graph& graph, const Scores& scores) {
   return std::nullopt;
 }
 
-bool raise_with(Graph& graph, NodeId id, size_t p_operand) {
-  const Node& root = graph.node(id);
+// The scores behind the weights that a contraction reads.
+struct Weights {
   Dropout dropout;
-  const ValueId weights = peel_dropout(graph, without_cast(graph, root.inputs[p_operand]), dropout);
-  const ValueId p = without_cast(graph, weights);
+  Scores scores;
+  bool certain = false;  // the composite's result is that of the parts, whatever the masks hide
+};
+
+std::optional<Weights> weights_behind(const Graph& graph, ValueId read) {
+  Weights weights;
+  const ValueId p = without_cast(graph, peel_dropout(graph, without_cast(graph, read), weights.dropout));
   const Node* softmax = part(graph, p, Op::softmax);
   if (softmax == nullptr || softmax->attrs.integer("axis") + 1 != static_cast<int64_t>(graph.shape(p).rank()))
-    return false;
+    return std::nullopt;
   std::optional<Scores> scores = scores_before(graph, softmax->inputs[0]);
-  if (scores) take_causal_mask(graph, *scores);
-  if (!scores || !masks_agree(graph, *scores, softmax->attrs.flag("zero_dead_rows"))) return false;
+  if (!scores) return std::nullopt;
+  take_causal_mask(graph, *scores);
+  weights.certain = masks_agree(graph, *scores, softmax->attrs.flag("zero_dead_rows"));
+  weights.scores = std::move(*scores);
+  return weights;
+}
+
+bool raise_with(Graph& graph, NodeId id, size_t p_operand) {
+  const Node& root = graph.node(id);
+  const std::optional<Weights> weights = weights_behind(graph, root.inputs[p_operand]);
+  if (!weights || !weights->certain) return false;
+  const Dropout& dropout = weights->dropout;
+  const Scores* scores = &weights->scores;
   const Node& inner = graph.node(scores->contraction);
   const std::optional<Labels> labels = match_labels(graph, inner, root, p_operand);
   if (!labels) return false;
@@ -347,6 +363,9 @@ bool raise_with(Graph& graph, NodeId id, size_t p_operand) {
   const Operand whole_k{inner.inputs[1], graph.shape(inner.inputs[1]), labels->b, 1};
   const Operand whole_v{v, graph.shape(v), labels->v, 1};
 
+  const double scale = scores->scale * q.scale * (grouped_alike ? k.scale : 1);
+  if (!std::isfinite(scale) || !std::isfinite(scores->softcap)) return false;
+
   std::vector<ValueId> leaves{q.source, k.source, values.source};
   leaves.insert(leaves.end(), scores->added.begin(), scores->added.end());
   for (const ValueId mask : {scores->chosen, scores->causal_mask})
@@ -357,10 +376,7 @@ bool raise_with(Graph& graph, NodeId id, size_t p_operand) {
       materialise(b, q, labels->batch + labels->query + labels->depth),
       materialise(b, grouped_alike ? k : whole_k, labels->batch + labels->key + labels->depth),
       materialise(b, grouped_alike ? values : whole_v, labels->batch + labels->key + labels->value)};
-  Attrs attrs{{"scale", scores->scale * q.scale * (grouped_alike ? k.scale : 1)},
-              {"softcap", scores->softcap},
-              {"dropout", dropout.ratio},
-              {"dropout_key", dropout.key}};
+  Attrs attrs{{"scale", scale}, {"softcap", scores->softcap}, {"dropout", dropout.ratio}, {"dropout_key", dropout.key}};
   const std::optional<int64_t> causal = causal_limit(graph, *scores);
   if (causal) {
     attrs.set("causal", true);
@@ -382,6 +398,14 @@ bool raise_with(Graph& graph, NodeId id, size_t p_operand) {
 }
 
 }  // namespace
+
+bool may_lack_keys(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  return node.op == Op::contraction && std::ranges::any_of(node.inputs, [&](ValueId read) {
+           const std::optional<Weights> weights = weights_behind(graph, read);
+           return weights && !weights->certain;
+         });
+}
 
 bool raise_attention(Graph& graph, NodeId id) { return raise_with(graph, id, 0) || raise_with(graph, id, 1); }
 

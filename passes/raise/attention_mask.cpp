@@ -2,6 +2,7 @@
 
 #include "ir/op_def.h"
 #include "ir/support/checked.h"
+#include "passes/raise/diagonal_mask.h"
 #include "passes/rewrite.h"
 
 #include <algorithm>
@@ -78,12 +79,25 @@ const Tensor* constant_of(const Graph& graph, ValueId v, size_t axes) {
 }
 
 // Whether an element of a mask lets its key through, or hides it for certain; nothing for what does neither.
-std::optional<bool> attends(const Tensor& mask, int64_t index, bool attend) {
-  const double number = element(mask.view(), index);
-  if (mask.type().dtype == Dtype::boolean) return (number != 0) == attend;
+std::optional<bool> attends(double number, Dtype dtype, bool attend) {
+  if (dtype == Dtype::boolean) return (number != 0) == attend;
   if (number == 0) return true;
-  if (number <= -huge_threshold(mask.type().dtype)) return false;
+  if (number <= -huge_threshold(dtype)) return false;
   return std::nullopt;
+}
+
+std::optional<bool> attends(const Tensor& mask, int64_t index, bool attend) {
+  return attends(element(mask.view(), index), mask.type().dtype, attend);
+}
+
+// The mask as key − query <= offset lets keys through, where it is computed so and each query has one.
+std::optional<int64_t> computed_offset(const Graph& graph, ValueId mask, bool attend) {
+  const std::optional<DiagonalMask> diagonal = diagonal_mask(graph, mask);
+  if (!diagonal || diagonal->offset < 0 || graph.shape(mask).numel() == 0) return std::nullopt;
+  const Dtype dtype = graph.dtype(mask);
+  const bool causal =
+      attends(diagonal->inside, dtype, attend) == true && attends(diagonal->outside, dtype, attend) == false;
+  return causal ? std::optional(diagonal->offset) : std::nullopt;
 }
 
 }  // namespace
@@ -97,6 +111,7 @@ Magnitude sum_of(Magnitude a, Magnitude b) {
 Magnitude magnitude_of(const Graph& graph, ValueId v) { return magnitude(graph, v, 0); }
 
 bool leaves_a_key(const Graph& graph, ValueId mask, bool attend) {
+  if (computed_offset(graph, mask, attend)) return true;
   const Tensor* tensor = constant_of(graph, mask, 1);
   if (tensor == nullptr) return false;
   const Shape& shape = tensor->type().shape;
@@ -110,6 +125,7 @@ bool leaves_a_key(const Graph& graph, ValueId mask, bool attend) {
 }
 
 std::optional<int64_t> causal_offset(const Graph& graph, ValueId mask, bool attend) {
+  if (const std::optional<int64_t> offset = computed_offset(graph, mask, attend)) return offset;
   const Tensor* tensor = constant_of(graph, mask, 2);
   if (tensor == nullptr) return std::nullopt;
   const Shape& shape = tensor->type().shape;

@@ -14,11 +14,12 @@ enum class Magnitude : uint8_t { unit, moderate, huge, infinite };
 Magnitude magnitude_of(const Graph& graph, ValueId v);
 Magnitude sum_of(Magnitude a, Magnitude b);
 
-// Every row along the last axis of this bool value has an element equal to `attend`, which only a constant can promise.
+// Every row along the last axis of this bool value has an element equal to `attend`, which only a constant or a causal
+// mask can promise.
 bool leaves_a_key(const Graph& graph, ValueId mask, bool attend);
 
-// The offset d where the mask is the constant j <= i + d on its last two axes, in every plane: as bool, equal to
-// `attend` there and not elsewhere, or added as 0 and a number that no score makes up for. No row is without a key.
+// The offset d where the mask is j <= i + d on its last two axes, in every plane, constant or computed: as bool, equal
+// to `attend` there and not elsewhere, or added as 0 and a number that no score makes up for. No row is without a key.
 std::optional<int64_t> causal_offset(const Graph& graph, ValueId mask, bool attend);
 
 // How many pairs of a query and a key, over all batches and heads, the limits and the mask operand (or kNoValue) let

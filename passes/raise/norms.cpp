@@ -4,6 +4,7 @@
 #include "passes/rewrite.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace stepc {
 namespace {
@@ -35,7 +36,8 @@ std::optional<Normalised> normalised(const Graph& graph, const Node& node) {
   }
   if (!radicand.valid() || !read_once(graph, radicand)) return std::nullopt;
   const std::optional<Shifted> sum = shifted(graph, radicand);
-  if (!sum || !(sum->number >= 0) || graph.shape(numerator) != graph.shape(node.outputs[0])) return std::nullopt;
+  if (!sum || !(sum->number >= 0 && std::isfinite(sum->number))) return std::nullopt;
+  if (graph.shape(numerator) != graph.shape(node.outputs[0])) return std::nullopt;
   return Normalised{numerator, sum->value, sum->number};
 }
 

@@ -40,6 +40,9 @@ bool raise_rotary(Graph& graph, NodeId id);
 
 // attention.cpp
 bool raise_attention(Graph& graph, NodeId id);
+// Whether a contraction stays apart from the softmax before it for this alone: a mask might hide every key from a
+// query, which softmax makes NaN and attention 0.
+bool may_lack_keys(const Graph& graph, NodeId id);
 
 // cross_entropy.cpp
 bool raise_cross_entropy(Graph& graph, NodeId id);

@@ -85,7 +85,7 @@ TEST(Load, NamesMustBeUtf8) {
   model.mutable_graph()->mutable_node(0)->set_name("caf\xc3\xa9");
   EXPECT_NO_THROW(import_proto(model));
   model.mutable_graph()->mutable_node(0)->set_name("caf\xe9");
-  EXPECT_EQ(import_error(model), "name 'caf?' is not UTF-8");
+  EXPECT_EQ(import_error(model), "name 'caf\\xe9' is not UTF-8");
 }
 
 TEST(Load, ErrorsNameTheNode) {

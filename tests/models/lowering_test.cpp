@@ -74,6 +74,16 @@ TEST(Lowering, UnsupportedAttributeValuesAreRefusedByNode) {
   EXPECT_THAT(refusal("y = LayerNormalization <stash_type = 10> (x, x)", 17), HasSubstr("stash_type = 10"));
 }
 
+TEST(Lowering, AnEpsilonThatIsNoNumberIsRefusedByNode) {
+  onnx::ModelProto model =
+      parse_model(one_node("float[2, 3] x", "float[2, 3] y", "y = LayerNormalization <epsilon = 1.0> (x, x)", 17));
+  for (const float epsilon : {NAN, -INFINITY}) {
+    model.mutable_graph()->mutable_node(0)->mutable_attribute(0)->set_f(epsilon);
+    EXPECT_THAT(import_error(model), HasSubstr("LayerNormalization"));
+    EXPECT_THAT(import_error(model), HasSubstr("attribute 'epsilon' is "));
+  }
+}
+
 TEST(Lowering, ImpossibleSizesAreRefused) {
   const auto refusal = [](const std::string& node, int opset) {
     return import_error(one_node("float[2, 3] x", "float[n, m] y", node, opset));

@@ -1,5 +1,6 @@
 // Which initializers are weights: names that exporters lost, ties that they broke, what is trained and why.
 
+#include "ir/interpreter.h"
 #include "ir/support/glob.h"
 #include "tests/models/model_text.h"
 
@@ -228,6 +229,42 @@ TEST(Trainable, ObeysGlobs) {
   EXPECT_FALSE(chosen.graph.find_input("layers.1.wq.weight")->trainable);
   EXPECT_EQ(import_error(proto, {.frozen = {"absent*"}}),
             "--frozen 'absent*': no initializer of the model has such a name");
+}
+
+// [300, 300], beyond what becomes a constant: the key after the query's is seen too, but for what `change` does.
+ImportedModel masked_by(const std::function<void(std::string&)>& change) {
+  onnx::ModelProto model = parse_model(R"(
+    <ir_version: 8, opset_import: ["" : 17]>
+    g (float[300, 300] x) => (float[300, 300] y) { y = Where(mask, x, zero) }
+  )");
+  onnx::GraphProto& graph = *model.mutable_graph();
+  *graph.add_initializer() = float_tensor("zero", {}, {0});
+  onnx::TensorProto& mask = *graph.add_initializer();
+  mask.set_name("mask");
+  mask.set_data_type(onnx::TensorProto::BOOL);
+  for (int i = 0; i < 2; ++i) mask.add_dims(300);
+  std::string bytes;
+  for (int query = 0; query < 300; ++query)
+    for (int key = 0; key < 300; ++key) bytes += key <= query + 1 ? '\1' : '\0';
+  change(bytes);
+  mask.set_raw_data(bytes);
+  return import_proto(model);
+}
+
+TEST(Masks, LargeCausalOnesAreComputed) {
+  const ImportedModel model = masked_by([](std::string&) {});
+  EXPECT_EQ(weight_inputs(model), 0U);
+  RefTensor x(Type{Dtype::f32, {300, 300}});
+  std::fill(x.real.begin(), x.real.end(), 1.0);
+  const RefTensor y = interpret(model.graph, {{"x", x}}, RefPrecision::f32).outputs.at("y");
+  for (int64_t query = 0; query < 300; ++query)
+    for (int64_t key = 0; key < 300; ++key)
+      ASSERT_EQ(y.real[static_cast<size_t>(300 * query + key)], key <= query + 1 ? 1 : 0);
+}
+
+TEST(Masks, AllButCausalOnesAreRead) {
+  EXPECT_EQ(weight_inputs(masked_by([](std::string& bytes) { bytes.back() = '\0'; })), 1U);
+  EXPECT_EQ(weight_inputs(masked_by([](std::string& bytes) { bytes.assign(bytes.size(), '\1'); })), 1U);
 }
 
 TEST(Glob, MatchesAnyTextAndAnyCharacter) {

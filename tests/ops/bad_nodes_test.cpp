@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace stepc::test {
 namespace {
 
@@ -56,8 +58,8 @@ void try_node(Op op, const Candidate& candidate) {
 }
 
 std::vector<AttrValue> wrong_values(const AttrValue& value) {
-  std::vector<AttrValue> wrong{false,  true, int64_t{0},        int64_t{1},     int64_t{-1}, kHuge,
-                               -kHuge, 0.5,  std::string("no"), Dtype::boolean, Dtype::i64,  Dims{}};
+  std::vector<AttrValue> wrong{false, true, int64_t{0}, int64_t{1},        int64_t{-1},    kHuge,      -kHuge,
+                               0.5,   NAN,  -INFINITY,  std::string("no"), Dtype::boolean, Dtype::i64, Dims{}};
   if (const auto* list = std::get_if<Dims>(&value)) {
     Dims longer = *list;
     longer.push_back(1);

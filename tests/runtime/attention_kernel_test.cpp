@@ -34,6 +34,17 @@ Kernel kernel_of(const Description& d) {
   return describe_kernel(d.graph, d.node, layouts_of(layouts));
 }
 
+// 1 MiB stays in cache for all heads, 4 MiB do not.
+TEST(AttentionKernel, HeadsReadASharedMaskAgainWhereItLeavesTheCache) {
+  const Type x{Dtype::f32, {1, 8, 1024, 64}};
+  const int64_t without = kernel_of(describe(x, x, attention_rules())).traffic.read_bytes;
+  const auto read = [&](Dtype dtype) {
+    return kernel_of(describe(x, x, attention_rules(), Type{dtype, {1024, 1024}})).traffic.read_bytes - without;
+  };
+  EXPECT_EQ(read(Dtype::boolean), 1 << 20);
+  EXPECT_EQ(read(Dtype::f32), 8 * (4 << 20));
+}
+
 TEST(AttentionKernel, TouchesMainMemoryOnceWhereAHeadFitsTheCache) {
   const Type x{Dtype::f32, {4, 16, 1024, 64}};
   const Kernel kernel = kernel_of(describe(x, x, attention_rules(true)));

@@ -29,6 +29,10 @@ WRONG_USAGE = [
     ([*RUN, "--clip-norm", "0"], "expected a number above 0"),
     ([*RUN, "--optimizer", "sgd:speed=1"], "no key 'speed'"),
     ([*PLAN, "--dim", "batch=1", "--dump-onnx"], "say where with --dump-after"),
+    ([*PLAN, "--dim", "batch=1", "--fuse-edges", ""], "--fuse-edges needs a value that is not empty"),
+    ([*RUN, "--data", ""], "--data needs a value that is not empty"),
+    ([*PLAN, "--dim", "batch=1", "--skip", "cse", "--skip", ""], "--skip needs a value that is not empty"),
+    (["a\nb\x1b"], r"unknown command 'a\x0ab\x1b'"),
     ([*PLAN, "--dim", "batch=-3"], "cannot be negative"),
     ([*PLAN, "--dim", "batch=1e3"], "expected NAME=N"),
     ([*PLAN, "--dim", "batch=99999999999999999999"], "does not fit 64 bits"),
@@ -38,6 +42,7 @@ WRONG_USAGE = [
 BAD_INPUT = [
     (["inspect", "absent.onnx"], "No such file"),
     (["inspect", "absent"], "no file or zoo model"),
+    (["inspect", "ab\nsent"], r"ab\x0asent"),
     (["inspect", "llama"], "--family llama"),
     (["inspect", "empty.onnx"], "empty"),
     (["inspect", "garbage.onnx"], "not an ONNX model"),

@@ -19,7 +19,9 @@ BAD = {
     "unknown key 'speed'": json.dumps({**SPEC, "speed": 1}),
     "contraction_flops_per_s: expected an object": json.dumps({**SPEC, "contraction_flops_per_s": 1}),
     "contraction_flops_per_s: unknown key 'int8'": json.dumps({**SPEC, "contraction_flops_per_s": {"int8": 1}}),
-    "more than 65536 bytes": " " * 70000,
+    "at most 65536 are read": " " * 70000,
+    "unknown key 'a\\x00\\x0a'": json.dumps({**SPEC, "a\0\n": 1}),
+    "'contraction_fraction' must be a number from 1e-06 to 1": json.dumps({**SPEC, "contraction_fraction": 1e-300}),
 }
 
 

@@ -118,6 +118,13 @@ class FusionReportTest(StepcTest):
         self.assertEqual(stored["flops"]["forward"], full["flops"]["forward"])
         self.refused(2, [((*PLAN, "--dim", "batch=2", "--fuse-loss", "maybe"), "expected on or off")])
 
+    def test_a_loss_that_holds_the_peak_for_few_rows_says_so(self):
+        few, many = (json.loads(self.succeeds("compile", "--plan-only", "gpt2-124m", "--layers", "1", "--weights", "none",
+                                              "--dim", "batch=2", "--seq", seq, "--json", "-")) for seq in ("32", "256"))
+        notes = lambda report: " ".join(note for row in report["passes"] for note in row["notes"])
+        self.assertIn("linear cross-entropy holds the peak", notes(few))
+        self.assertNotIn("linear cross-entropy holds the peak", notes(many))
+
     def test_kernels_of_their_own_kinds_have_verdicts_too(self):
         reasons = {(verdict["consumer"].split()[0], verdict["reason"]) for verdict in self.report("full")["fusion"]}
         self.assertIn(("contraction", "the consumer is a kernel of its own kind"), reasons)
@@ -170,6 +177,8 @@ class FusionEdgesTest(StepcTest):
         hint = "expected PRODUCER -> CONSUMER, as in 'contraction %*/q/* -> add %*'"
         for lines, message in {
             "fuse a -> b": "edges.txt:1:1: 'fuse': an override begins with force or forbid",
+            "f\0\x1b a": r"edges.txt:1:1: 'f\x00\x1b': an override begins with force or forbid",
+            "x" * 100_000: f"edges.txt:1:1: '{'x' * 160}...': an override begins with force or forbid",
             "\n  force": f"edges.txt:2:8: {hint}",
             "# x\nforbid a b": f"edges.txt:2:8: {hint}",
             "force a->b": f"edges.txt:1:7: {hint}",
@@ -180,8 +189,16 @@ class FusionEdgesTest(StepcTest):
             self.refused(lines, message)
         self.refused("force * -> *", "edges.txt:1:1: single edges are forced and forbidden at fusion level full only",
                      "off")
+        self.refused("#" * (1 << 24) + "\n", f"edges.txt has {(1 << 24) + 1} bytes; at most {1 << 24} are read")
         done = self.stepc(*self.PLAN, "full", "--fuse-edges", "missing.txt")
         self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1))
+
+    def test_every_edge_has_a_name_of_its_own_and_takes_a_rule_of_its_own(self):
+        report = json.loads(self.succeeds(*self.PLAN, "full", "--json", "-"))
+        edges = [(row["producer"], row["consumer"]) for row in report["fusion"] if row["reason"] != "--fuse-loss off"]
+        self.assertEqual(len(edges), len(set(edges)))
+        rows = self.verdicts("".join(f"forbid {producer} -> {consumer}\n" for producer, consumer in edges))
+        self.assertEqual({rows[edge]["reason"] for edge in edges}, {"forbidden"})
 
     def opt(self, lines, *options):
         (self.folder / "sum.ir").write_text(SUM)

@@ -1,6 +1,7 @@
 #include "tools/driver/device_spec.h"
 
 #include "ir/support/error.h"
+#include "ir/support/quote.h"
 #include "tools/driver/io/files.h"
 
 #include <fmt/ranges.h>
@@ -19,7 +20,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kSchema = "stepc-device/1";
-constexpr uintmax_t kLargestFile = 1 << 16;
+constexpr size_t kLargestFile = 1 << 16;
 constexpr double kUsPerSecond = 1e6;
 
 // A number of the file and where it goes. Rates are per second there and per µs here.
@@ -37,7 +38,7 @@ constexpr std::array<Key<double>, 4> kRates{{
     {"bytes_per_s", &DeviceSpec::bytes_per_us, kUsPerSecond, 1, kFastest, true},
     {"flops_per_s", &DeviceSpec::flops_per_us, kUsPerSecond, 1, kFastest, true},
     {"launch_us", &DeviceSpec::launch_us, 1, 0, 1e9, true},
-    {"contraction_fraction", &DeviceSpec::contraction_fraction, 1, 0, 1, false},
+    {"contraction_fraction", &DeviceSpec::contraction_fraction, 1, 1e-6, 1, false},
 }};
 constexpr std::array<Key<int64_t>, 4> kSizes{{
     {"memory_bytes", &DeviceSpec::memory_bytes, 1, 0, 1e18, false},
@@ -99,7 +100,7 @@ class Members {
   void finish() const {
     for (const auto& [name, value] : object_.items())
       if (std::ranges::find(known_, name) == known_.end())
-        user_error("{}: unknown key '{}'; the keys are {}", where_, name, fmt::join(known_, ", "));
+        user_error("{}: unknown key {}; the keys are {}", where_, in_quotes(name), fmt::join(known_, ", "));
   }
 
  private:
@@ -150,13 +151,10 @@ DeviceSpec load_device_spec(const std::string& name_or_file) {
   if (!std::filesystem::exists(name_or_file, error)) {
     std::vector<std::string> names;
     for (const DeviceSpec& spec : device_specs()) names.push_back(spec.name);
-    user_error("--device-spec {}: no such file, and none of the built-in devices {}", name_or_file,
+    user_error("--device-spec {}: no such file, and none of the built-in devices {}", in_quotes(name_or_file),
                fmt::join(names, ", "));
   }
-  if (std::filesystem::is_regular_file(name_or_file, error) &&
-      std::filesystem::file_size(name_or_file, error) > kLargestFile)
-    user_error("--device-spec {}: more than {} bytes; a device is a few lines of JSON", name_or_file, kLargestFile);
-  return parse_device_spec(read_text_file(name_or_file), name_or_file);
+  return parse_device_spec(read_text_file(name_or_file, kLargestFile), name_or_file);
 }
 
 }  // namespace stepc

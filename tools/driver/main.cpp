@@ -1,4 +1,5 @@
 #include "ir/support/error.h"
+#include "ir/support/quote.h"
 #include "tools/driver/commands.h"
 
 #include <fcntl.h>
@@ -18,9 +19,10 @@ namespace {
 constexpr int kBadInput = 1;
 constexpr int kUsageError = 2;
 constexpr int kOurBug = 70;
+constexpr size_t kLongestMessage = 1 << 15;
 
 int fail(int status, const std::string& message) {
-  fmt::print(stderr, "stepc: error: {}\n", message);
+  fmt::print(stderr, "stepc: error: {}\n", printable(message, kLongestMessage));
   return status;
 }
 
@@ -80,7 +82,7 @@ int run_program(int argc, char** argv) {
   try {
     const auto named = [&](const CLI::App* command) { return command->check_name(argv[1]); };
     if (argc > 1 && argv[1][0] != '-' && std::ranges::none_of(app.get_subcommands(nullptr), named))
-      throw UsageError(fmt::format("unknown command '{}'; stepc --help lists the commands", argv[1]));
+      throw UsageError(fmt::format("unknown command {}; stepc --help lists the commands", in_quotes(argv[1])));
     app.parse(argc, argv);
   } catch (const CLI::ExtrasError& error) {
     return fail(kUsageError, fmt::format("{}; stepc {}--help lists what there is", error.what(), command_of(app)));
@@ -92,8 +94,12 @@ int run_program(int argc, char** argv) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
     return fail(kUsageError, error.what());
   }
-  for (const CLI::Option* option : app.get_subcommands().front()->get_options())
-    if (option->count() > 0 && option->nonpositional()) options.given.insert(option->get_name());
+  for (const CLI::Option* option : app.get_subcommands().front()->get_options()) {
+    if (option->count() == 0) continue;
+    if (std::ranges::count(option->results(), std::string()) > 0 && option->get_name() != "--passes")  // no pass
+      return fail(kUsageError, fmt::format("{} needs a value that is not empty", option->get_name()));
+    if (option->nonpositional()) options.given.insert(option->get_name());
+  }
   return chosen->run(options);
 }
 

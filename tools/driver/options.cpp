@@ -1,6 +1,7 @@
 #include "tools/driver/options.h"
 
 #include "ir/support/error.h"
+#include "ir/support/quote.h"
 
 #include <CLI/CLI.hpp>
 
@@ -72,7 +73,7 @@ CLI::Validator at_least(double least, bool or_equal) {
             const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
             const bool number = error == std::errc() && end == text.data() + text.size() && std::isfinite(value);
             if (number && (or_equal ? value >= least : value > least)) return std::string();
-            return fmt::format("{}: expected a number {} {}", text, or_equal ? "from" : "above", least);
+            return fmt::format("{}: expected a number {} {}", in_quotes(text), or_equal ? "from" : "above", least);
           },
           ""};
 }

@@ -6,10 +6,12 @@
 namespace stepc {
 namespace {
 
+constexpr size_t kLargestEdgeFile = 1 << 24;  // more than a line for each edge of the largest zoo model
+
 TrainOptions with_overrides(const DriverOptions& options) {
   TrainOptions train = options.train_options();
   if (!options.fuse_edges.empty())
-    train.fuse_edges = parse_fusion_overrides(read_text_file(options.fuse_edges), options.fuse_edges);
+    train.fuse_edges = parse_fusion_overrides(read_text_file(options.fuse_edges, kLargestEdgeFile), options.fuse_edges);
   return train;
 }
 

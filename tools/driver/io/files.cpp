@@ -29,8 +29,9 @@ MappedInput::~MappedInput() {
   if (data_ != nullptr) munmap(const_cast<std::byte*>(data_), size_);
 }
 
-std::string read_text_file(const std::string& path) {
+std::string read_text_file(const std::string& path, size_t most_bytes) {
   const MappedInput file(path);
+  if (file.size() > most_bytes) user_error("{} has {} bytes; at most {} are read", path, file.size(), most_bytes);
   return {reinterpret_cast<const char*>(file.data()), file.size()};
 }
 

@@ -23,6 +23,7 @@ class MappedInput {
   size_t size_ = 0;
 };
 
-std::string read_text_file(const std::string& path);
+// Throws UserError where the file is larger, too.
+std::string read_text_file(const std::string& path, size_t most_bytes = size_t{1} << 28);
 
 }  // namespace stepc
