@@ -10,6 +10,8 @@ namespace stepc {
 // What targets write differently.
 class Dialect {
  public:
+  static constexpr size_t kNoSource = SIZE_MAX;  // of kernels without a nest
+
   virtual ~Dialect() = default;
   virtual std::string_view index_type() const = 0;  // of coordinates
   // An element in memory, of its storage type; `source` is the number of the nest's source that asks.
