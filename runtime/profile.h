@@ -11,7 +11,7 @@ namespace stepc {
 // What one launch of the step took, over the steps that were timed.
 struct LaunchProfile {
   NodeId node;
-  std::string name;  // "map_add_mul_0f3a...", or "contraction" for the library's
+  std::string name;  // of the launch or its symbol
   KernelKind kind{};
   KernelTraffic traffic;
   std::vector<float> samples_us;  // one per timed run

@@ -6,6 +6,8 @@
 #include "ir/support/error.h"
 #include "ir/support/hash.h"
 
+#include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <set>
 #include <string_view>
@@ -20,7 +22,7 @@ namespace {
 
 constexpr int64_t kArenaAlignment = 256;  // of a device's allocations
 // A few functions; NVRTC reads the device functions again in each unit.
-constexpr size_t kUnitBytes = 24000;
+constexpr size_t kUnitBytes = 12000;
 
 std::string digest(std::string_view text) {
   Hasher hasher;
@@ -34,6 +36,17 @@ int64_t alignment_of(const Graph& graph, const Plan& plan, ValueId value) {
   const PlannedBlock& block = plan.blocks[static_cast<size_t>(plan.block_of_value[index])];
   const int64_t offset = plan.layout_of_value[index].offset * dtype_bytes(graph.dtype(value));
   return std::gcd(kArenaAlignment, block.offset + offset);
+}
+
+// Kinds whose text is a call of a device template, a second of the compiler's time each; others take a few hundredths.
+bool is_slow_to_compile(KernelKind kind) {
+  switch (kind) {
+    case KernelKind::attention:
+    case KernelKind::contraction:
+    case KernelKind::convolution:
+    case KernelKind::linear_cross_entropy: return true;
+    default: return false;
+  }
 }
 
 // System headers are the host compiler's.
@@ -71,18 +84,21 @@ KernelFunctions print_functions(const Kernel& kernel, std::span<const int64_t> a
     text.raw("const int block_index = blockIdx.x, block_count = gridDim.x;");
     text.paste(stage.body.str());
     text.close();
-    result.functions.push_back({symbol, text.str()});
+    result.functions.push_back({symbol, text.str(), kernel.kind});
     result.stages.push_back({symbol, stage.grid, stage.threads, stage.shared_bytes});
   }
   return result;
 }
 
-Program generate(const Graph& graph, const Plan& plan) {
+Program generate(const Graph& graph, const Plan& plan, const LibraryRule& by_library) {
   Program program;
   std::set<std::string> known;
   const LayoutOf layouts = layouts_of(plan);
   for (const PlanStep& step : plan.steps) {
-    Launch launch{describe_kernel(graph, step.node, layouts), {}};
+    Launch& launch = program.launches.emplace_back();
+    launch.kernel = describe_kernel(graph, step.node, layouts);
+    launch.by_library = by_library && by_library(launch.kernel);
+    if (launch.by_library) continue;
     std::vector<int64_t> alignments;
     for (const KernelBuffer& buffer : launch.kernel.buffers)
       alignments.push_back(alignment_of(graph, plan, buffer.value));
@@ -90,7 +106,6 @@ Program generate(const Graph& graph, const Plan& plan) {
     launch.stages = std::move(printed.stages);
     for (Function& function : printed.functions)
       if (known.insert(function.symbol).second) program.functions.push_back(std::move(function));
-    program.launches.push_back(std::move(launch));
   }
   return program;
 }
@@ -106,13 +121,19 @@ std::vector<std::string> translation_units(std::span<const Function> functions) 
     prologue += without_includes(*part);
   prologue += "\nusing namespace stepc_device;\n";
 
-  std::vector<std::string> units;
+  // The slow ones first: what is begun last should be short.
+  std::vector<std::string> units, quick;
   std::set<std::string_view> known;
   for (const Function& function : functions) {
     if (!known.insert(function.symbol).second) continue;
-    if (units.empty() || units.back().size() >= prologue.size() + kUnitBytes) units.push_back(prologue);
-    units.back() += "\n" + function.text;
+    if (is_slow_to_compile(function.kind)) {
+      units.push_back(prologue + "\n" + function.text);
+      continue;
+    }
+    if (quick.empty() || quick.back().size() >= prologue.size() + kUnitBytes) quick.push_back(prologue);
+    quick.back() += "\n" + function.text;
   }
+  std::ranges::move(quick, std::back_inserter(units));
   return units;
 }
 

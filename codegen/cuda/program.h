@@ -4,6 +4,7 @@
 #include "ir/plan.h"
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@ namespace stepc::cuda {
 struct Function {
   std::string symbol;
   std::string text;
+  KernelKind kind{};
 };
 
 // A launch of a function: `grid` blocks of `threads` threads, numbered in x.
@@ -27,7 +29,8 @@ struct Stage {
 
 struct Launch {
   Kernel kernel;
-  std::vector<Stage> stages;  // one after the other
+  std::vector<Stage> stages;  // one after the other; none where a library carries it, or there is nothing to do
+  bool by_library = false;
 };
 
 // All launches of a plan and the CUDA C++ that carries them: one function per distinct text, whatever the number of
@@ -37,7 +40,10 @@ struct Program {
   std::vector<Function> functions;  // in the order of their first launches
 };
 
-Program generate(const Graph& graph, const Plan& plan);
+// Which contractions a library of the device carries; an empty rule means none.
+using LibraryRule = std::function<bool(const Kernel&)>;
+
+Program generate(const Graph& graph, const Plan& plan, const LibraryRule& by_library = {});
 
 // The functions of one kernel with their launches; `alignments` as in print_kernel.h.
 struct KernelFunctions {
@@ -49,7 +55,8 @@ KernelFunctions print_functions(const Kernel& kernel, std::span<const int64_t> a
 // What a kernel's stages need besides its buffers.
 int64_t scratch_bytes(const Kernel& kernel);
 
-// The functions, each once, in translation units that are complete with device functions and include nothing.
+// The functions, each once, in translation units that are complete with device functions and include nothing; what
+// takes the compiler long stands alone, so that several can work at it.
 std::vector<std::string> translation_units(std::span<const Function> functions);
 
 }  // namespace stepc::cuda

@@ -1,5 +1,7 @@
 #include "runtime/cuda/cubin.h"
 
+#include "ir/support/error.h"
+
 #include <elf.h>
 
 #include <algorithm>
@@ -99,6 +101,16 @@ Cubin read_cubin(std::string image, std::string_view log) {
       if (!symbol.empty() && figures.symbol == symbol) figures.constant_bytes += static_cast<int64_t>(section.bytes);
   }
   return cubin;
+}
+
+const FunctionFigures& find_figures(std::span<const Cubin> cubins, std::string_view symbol) {
+  for (const Cubin& cubin : cubins) {
+    const auto found =
+        std::lower_bound(cubin.functions.begin(), cubin.functions.end(), symbol,
+                         [](const FunctionFigures& f, std::string_view name) { return f.symbol < name; });
+    if (found != cubin.functions.end() && found->symbol == symbol) return *found;
+  }
+  throw InternalError(fmt::format("no kernel {}", symbol));
 }
 
 }  // namespace stepc::cuda

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,9 @@ struct Cubin {
 
 // `log` is the assembler's, with -v. Bytes of constants come from the sections .nv.constantN.SYMBOL of the image.
 Cubin read_cubin(std::string image, std::string_view log);
+
+// The figures of a function, in the cubin that has it.
+const FunctionFigures& find_figures(std::span<const Cubin> cubins, std::string_view symbol);
 
 // Name and size of each section of an ELF file of 64 bits; none where the bytes are not one.
 struct ElfSection {

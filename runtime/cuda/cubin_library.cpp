@@ -6,7 +6,6 @@
 #include "runtime/object_cache.h"
 #include "runtime/parallel_for_each.h"
 
-#include <algorithm>
 #include <atomic>
 #include <charconv>
 #include <chrono>
@@ -52,7 +51,7 @@ CubinLibrary::CubinLibrary(std::span<const std::string> units, Architecture arch
 
   const Nvrtc compiler;
   compiler.check(architecture);
-  compiler_ = "NVRTC " + compiler.version().text();
+  compiler_ = compiler.version();
   const ObjectCache cache(options.folder);
   cubins_.resize(distinct.size());
   std::atomic<int> hits{0};
@@ -72,16 +71,6 @@ CubinLibrary::CubinLibrary(std::span<const std::string> units, Architecture arch
   cache_hits_ = hits;
   const auto elapsed = std::chrono::steady_clock::now() - begin;
   compile_us_ = std::chrono::duration_cast<std::chrono::microseconds>(elapsed).count();
-}
-
-const FunctionFigures& CubinLibrary::figures(std::string_view symbol) const {
-  for (const Cubin& cubin : cubins_) {
-    const auto found =
-        std::lower_bound(cubin.functions.begin(), cubin.functions.end(), symbol,
-                         [](const FunctionFigures& f, std::string_view name) { return f.symbol < name; });
-    if (found != cubin.functions.end() && found->symbol == symbol) return *found;
-  }
-  throw InternalError(fmt::format("no kernel {}", symbol));
 }
 
 }  // namespace stepc::cuda

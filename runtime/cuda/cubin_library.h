@@ -3,11 +3,11 @@
 #include "runtime/compile_options.h"
 #include "runtime/cuda/architecture.h"
 #include "runtime/cuda/cubin.h"
+#include "runtime/cuda/version.h"
 
 #include <cstdint>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace stepc::cuda {
@@ -23,9 +23,8 @@ class CubinLibrary {
 
   // One per distinct unit, in the order of their first appearance.
   const std::vector<Cubin>& cubins() const { return cubins_; }
-  const FunctionFigures& figures(std::string_view symbol) const;
   Architecture architecture() const { return architecture_; }
-  const std::string& compiler() const { return compiler_; }  // "NVRTC 13.0"; empty without units
+  Version compiler() const { return compiler_; }  // NVRTC's; 0.0 without units
   int cache_hits() const { return cache_hits_; }
   int unit_count() const { return static_cast<int>(cubins_.size()); }
   int64_t compile_us() const { return compile_us_; }
@@ -33,7 +32,7 @@ class CubinLibrary {
  private:
   std::vector<Cubin> cubins_;
   Architecture architecture_;
-  std::string compiler_;
+  Version compiler_;
   int cache_hits_ = 0;
   int64_t compile_us_ = 0;
 };

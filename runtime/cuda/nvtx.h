@@ -14,20 +14,4 @@ struct Nvtx {
   std::function<int()> pop;
 };
 
-// A named range for the time of a scope.
-class NvtxRange {
- public:
-  NvtxRange(const Nvtx& nvtx, const std::string& name) : nvtx_(nvtx) {
-    if (nvtx_.push) nvtx_.push(name.c_str());
-  }
-  ~NvtxRange() {
-    if (nvtx_.pop) nvtx_.pop();
-  }
-  NvtxRange(const NvtxRange&) = delete;
-  NvtxRange& operator=(const NvtxRange&) = delete;
-
- private:
-  const Nvtx& nvtx_;
-};
-
 }  // namespace stepc::cuda

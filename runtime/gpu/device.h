@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +17,13 @@ namespace stepc {
 struct DeviceRange {
   std::byte* address = nullptr;
   int64_t bytes = 0;
+};
+
+// Something that is put together once and enqueued again and again. Its device must outlive it.
+class GpuWork {
+ public:
+  virtual ~GpuWork() = default;
+  virtual void enqueue() = 0;
 };
 
 // What runs generated CUDA: a GPU, or the SIMT target. Work is enqueued and runs in order; addresses are the device's.
@@ -32,6 +41,21 @@ class GpuDevice {
   // Each of `arguments` points to the value of one parameter. `ranges`, one per parameter, is what it may reach, where
   // the device checks that.
   virtual void launch(const cuda::Stage& stage, void** arguments, std::span<const DeviceRange> ranges) = 0;
+
+  // A contraction by the device's library: `buffers` hold the first elements of the kernel's, `workspace` is its own.
+  // Only for kernels that is_planned_for_library(), and only where has_library(). Throws UserError where the library
+  // has no algorithm within the workspace.
+  virtual bool has_library() const = 0;
+  virtual std::unique_ptr<GpuWork> contraction(const Kernel& kernel, std::span<std::byte* const> buffers,
+                                               DeviceRange workspace) = 0;
+
+  // What `work` enqueues, as one piece; nothing of it runs yet. Uploads, downloads, marks and allocations are not for
+  // recordings, nor is what runs for the first time: drivers and libraries load code then.
+  virtual std::unique_ptr<GpuWork> record(std::function<void()> work) = 0;
+
+  // Names what is enqueued until the range ends, for timelines.
+  virtual void begin_range(const std::string& name) = 0;
+  virtual void end_range() = 0;
 
   // Marks the present end of the queue; marks count from 0, again after `forget_marks`.
   virtual int mark() = 0;

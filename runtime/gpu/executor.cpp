@@ -1,10 +1,12 @@
 #include "runtime/gpu/executor.h"
 
 #include "codegen/device/index_error.h"
+#include "codegen/launch_name.h"
 #include "ir/origin_name.h"
 #include "ir/support/error.h"
 #include "runtime/strided_copy.h"
 
+#include <algorithm>
 #include <iterator>
 #include <span>
 
@@ -26,12 +28,10 @@ GpuExecutor::GpuExecutor(const Graph& graph, const Plan& plan, const cuda::Progr
   for (size_t i = 0; i < plan.steps.size(); ++i) {
     const cuda::Launch& launch = program.launches[i];
     bound_.push_back(bind(plan.steps[i], launch));
-    profile_.push_back({plan.steps[i].node,
-                        launch.stages.empty() ? launch.kernel.label : launch.stages[0].symbol,
-                        launch.kernel.kind,
-                        launch.kernel.traffic,
-                        {}});
+    profile_.push_back({plan.steps[i].node, bound_.back().name, launch.kernel.kind, launch.kernel.traffic, {}});
   }
+  copies_over_host_ =
+      !std::ranges::all_of(plan.state_copies, [&](const StateCopy& copy) { return is_row_major(copy); });
   copy_constants();
 }
 
@@ -50,14 +50,22 @@ DeviceRange GpuExecutor::range(ValueId id) const {
 }
 
 GpuExecutor::Bound GpuExecutor::bind(const PlanStep& step, const cuda::Launch& launch) const {
-  const int64_t scratch = cuda::scratch_bytes(launch.kernel);
+  const int64_t scratch = launch.by_library ? 0 : cuda::scratch_bytes(launch.kernel);
   CHECK(step.scratch_bytes >= scratch, "{} bytes of scratch planned for {}, {} needed", step.scratch_bytes,
         op_name(graph_.node(step.node).op), scratch);
-  Bound bound{step.node, launch.stages, {}, {}, graph_.node(step.node).origin.phase == Phase::optimizer};
+  const Origin& origin = graph_.node(step.node).origin;
+  Bound bound;
+  bound.node = step.node;
+  bound.name = launch_name(bound_.size(), launch.kernel.label, origin);
+  bound.stages = launch.stages;
+  bound.update = origin.phase == Phase::optimizer;
   for (const KernelBuffer& buffer : launch.kernel.buffers) {
     bound.addresses.push_back(address(buffer.value));
     bound.ranges.push_back(range(buffer.value));
   }
+  if (launch.by_library)
+    bound.contraction =
+        device_.contraction(launch.kernel, bound.addresses, {arena_ + step.scratch_offset, step.scratch_bytes});
   bound.addresses.push_back(arena_ + step.scratch_offset);
   bound.ranges.push_back({arena_ + step.scratch_offset, step.scratch_bytes});
   std::byte* const error = index_errors_ + std::ssize(bound_) * kErrorBytes;
@@ -82,16 +90,37 @@ void GpuExecutor::set_input(std::string_view name, const TensorView& tensor) {
   device_.upload(address(input->value), {tensor.data, static_cast<size_t>(type.bytes())});
 }
 
-void GpuExecutor::run_launch(size_t index) {
-  Bound& bound = bound_[index];
+void GpuExecutor::enqueue(Bound& bound) {
+  if (bound.contraction) return bound.contraction->enqueue();
   std::vector<void*> arguments;
   for (std::byte*& address : bound.addresses) arguments.push_back(static_cast<void*>(&address));
-  const int begin = profiling_ ? device_.mark() : 0;
   for (const cuda::Stage& stage : bound.stages) device_.launch(stage, arguments.data(), bound.ranges);
-  if (profiling_) {
-    profile_[index].samples_us.push_back(static_cast<float>(device_.elapsed_us(begin, device_.mark())));
-    device_.forget_marks();
+}
+
+void GpuExecutor::enqueue(const Part& part) {
+  for (Bound& bound : bound_)
+    if (belongs(part, bound.update)) enqueue(bound);
+  if (!copies_over_host_) copy_states(part);
+}
+
+// Times are read once everything is enqueued, so that the device never waits for the host.
+void GpuExecutor::enqueue_timed(const Part& part) {
+  std::vector<int> marks{device_.mark()};
+  for (Bound& bound : bound_) {
+    if (!belongs(part, bound.update)) continue;
+    device_.begin_range(bound.name);
+    enqueue(bound);
+    device_.end_range();
+    marks.push_back(device_.mark());
   }
+  if (!copies_over_host_) copy_states(part);
+  auto end = marks.begin();
+  for (size_t i = 0; i < bound_.size(); ++i) {
+    if (!belongs(part, bound_[i].update)) continue;
+    const int begin = *end++;
+    profile_[i].samples_us.push_back(static_cast<float>(device_.elapsed_us(begin, *end)));
+  }
+  device_.forget_marks();
 }
 
 // Of all launches at once, since waiting for each would stop the device.
@@ -109,11 +138,18 @@ void GpuExecutor::check_indices() {
   }
 }
 
-void GpuExecutor::run_phases(bool micro_step, bool update) {
-  for (size_t i = 0; i < bound_.size(); ++i)
-    if (bound_[i].update ? update : micro_step) run_launch(i);
+void GpuExecutor::run(Part& part) {
+  if (profiling_) {
+    enqueue_timed(part);
+  } else if (!part.has_run) {
+    enqueue(part);
+  } else {
+    if (!part.recorded) part.recorded = device_.record([this, &part] { enqueue(part); });
+    part.recorded->enqueue();
+  }
+  part.has_run = true;
   check_indices();
-  copy_states(micro_step, update);
+  if (copies_over_host_) copy_states(part);
 }
 
 bool GpuExecutor::in_update(ValueId id) const {
@@ -121,20 +157,20 @@ bool GpuExecutor::in_update(ValueId id) const {
   return producer != nullptr && producer->origin.phase == Phase::optimizer;
 }
 
-void GpuExecutor::copy_states(bool micro_step, bool update) {
+// In their order: one may read what a later one writes.
+void GpuExecutor::copy_states(const Part& part) {
   for (const StateCopy& copy : plan_.state_copies) {
-    if (!(in_update(copy.from) ? update : micro_step)) continue;
-    const Type& type = graph_.type(copy.from);
-    if (is_row_major(plan_.layout_of_value[static_cast<size_t>(copy.from.index)], type.shape))
-      device_.copy(address(copy.state), address(copy.from), type.bytes());
+    if (!belongs(part, in_update(copy.from))) continue;
+    if (is_row_major(copy))
+      device_.copy(address(copy.state), address(copy.from), graph_.type(copy.from).bytes());
     else
       device_.upload(address(copy.state), read(copy.from).bytes());
   }
 }
 
-void GpuExecutor::run_step() { run_phases(true, true); }
-void GpuExecutor::run_micro_step() { run_phases(true, false); }
-void GpuExecutor::run_update() { run_phases(false, true); }
+bool GpuExecutor::is_row_major(const StateCopy& copy) const {
+  return stepc::is_row_major(plan_.layout_of_value[static_cast<size_t>(copy.from.index)], graph_.type(copy.from).shape);
+}
 
 void GpuExecutor::begin_accumulation() {
   for (const GraphInput& input : graph_.inputs())
@@ -149,7 +185,7 @@ Tensor GpuExecutor::read(ValueId id) const {
   const DeviceRange block = range(id);
   Tensor result(type);
   if (type.bytes() == 0) return result;
-  if (is_row_major(layout, type.shape)) {
+  if (stepc::is_row_major(layout, type.shape)) {
     device_.download(result.bytes(), address(id));
     return result;
   }

@@ -1,11 +1,27 @@
 #include "runtime/gpu/simt.h"
 
+#include "ir/support/error.h"
+
 #include <cstring>
 #include <string>
 
 namespace stepc {
 
 using Clock = std::chrono::steady_clock;
+
+namespace {
+
+// The host enqueues everything again.
+class Repeated : public GpuWork {
+ public:
+  explicit Repeated(std::function<void()> work) : work_(std::move(work)) {}
+  void enqueue() override { work_(); }
+
+ private:
+  std::function<void()> work_;
+};
+
+}  // namespace
 
 SimtGpu::SimtGpu(SimtOptions options, const cuda::Program& program) : device_(std::move(options)) {
   const auto begin = Clock::now();
@@ -41,6 +57,15 @@ void SimtGpu::launch(const cuda::Stage& stage, void** arguments, std::span<const
   std::vector<simt::Extent> extents;
   for (const DeviceRange& range : ranges) extents.push_back({range.address, range.bytes});
   device_.launch({stage.symbol, stage.grid, stage.threads, stage.shared_bytes}, arguments, extents);
+}
+
+std::unique_ptr<GpuWork> SimtGpu::contraction(const Kernel&, std::span<std::byte* const>, DeviceRange) {
+  CHECK(false, "the SIMT target has no library");
+  return nullptr;
+}
+
+std::unique_ptr<GpuWork> SimtGpu::record(std::function<void()> work) {
+  return std::make_unique<Repeated>(std::move(work));
 }
 
 int SimtGpu::mark() {

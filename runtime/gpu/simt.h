@@ -26,6 +26,12 @@ class SimtGpu : public GpuDevice {
   void copy(std::byte* to, const std::byte* from, int64_t bytes) override;
   void fill(std::byte* to, std::byte value, int64_t bytes) override;
   void launch(const cuda::Stage& stage, void** arguments, std::span<const DeviceRange> ranges) override;
+  bool has_library() const override { return false; }
+  std::unique_ptr<GpuWork> contraction(const Kernel& kernel, std::span<std::byte* const> buffers,
+                                       DeviceRange workspace) override;
+  std::unique_ptr<GpuWork> record(std::function<void()> work) override;
+  void begin_range(const std::string&) override {}
+  void end_range() override {}
   int mark() override;
   void forget_marks() override { marks_.clear(); }
   double elapsed_us(int from, int to) override;

@@ -30,8 +30,9 @@ class Backend {
   // A graph output after `run`.
   virtual Tensor output(std::string_view name) const = 0;
 
-  // Per-kernel figures over the steps since `start_timing`; empty where the backend has no kernels.
-  virtual void start_timing() {}
+  // Per-kernel figures over the steps since `start_timing`; empty where the backend has no kernels. Of the `steps` that
+  // follow, the first ones may be spent on times of single launches: how many. Their own time says little then.
+  virtual int64_t start_timing(int64_t /*steps*/) { return 0; }
   virtual std::vector<KernelRow> kernels() const { return {}; }
   // Bytes of arena and persistent region that steps really wrote, where the backend measures it.
   virtual std::optional<int64_t> measured_peak_bytes() const { return std::nullopt; }

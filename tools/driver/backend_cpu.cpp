@@ -54,7 +54,10 @@ class CpuBackend : public Backend {
     executor_.run_update();
   }
 
-  void start_timing() override { executor_.set_profiling(true); }
+  int64_t start_timing(int64_t) override {
+    executor_.set_profiling(true);
+    return 0;
+  }
 
   std::vector<KernelRow> kernels() const override { return rows_.measured(executor_.profile()); }
 

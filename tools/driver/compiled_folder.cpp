@@ -110,6 +110,7 @@ void restore(DriverOptions& options, const Json& from) {
   train.fuse_attention = from.value("fuse_attention", "on") == "on";
   const Json& optimizer = from.at("optimizer");
   const auto number = [&](const char* key) { return optimizer.at(key).get<double>(); };
+  options.library_contractions = from.value("contractions", "library") == "library";
   train.optimizer = {parse_optimizer(text(optimizer, "name")).kind,
                      number("lr"),
                      number("beta1"),
@@ -117,6 +118,9 @@ void restore(DriverOptions& options, const Json& from) {
                      number("eps"),
                      number("weight_decay"),
                      number("momentum")};
+  if (options.given.contains("--target")) return;
+  const std::string architecture = from.value("architecture", Json()).is_null() ? "" : ":" + text(from, "architecture");
+  parse_target(text(from, "target") + architecture, options);
 }
 
 }  // namespace

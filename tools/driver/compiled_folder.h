@@ -32,7 +32,8 @@ class CompiledFolder {
 };
 
 // The options with those of the training step as they were when the folder (options.model) was compiled: data depends
-// on them, and the report repeats them. Throws UserError where the folder was not written by `compile`.
+// on them, and the report repeats them; the target too, unless the command line has one. Throws UserError where the
+// folder was not written by `compile`.
 DriverOptions with_compiled_options(DriverOptions options);
 
 // Reads such a folder back for `run`. Throws UserError where a part is missing, damaged or of another step.

@@ -47,6 +47,7 @@ KernelRows::KernelRows(const Step& step, const std::vector<LaunchCode>& launches
       row.scope = scope;
       row.phase = origin.phase;
       row.source = symbol;
+      row.code = launches[i].code;
       rows.push_back(std::move(row));
     }
     KernelRow& row = rows[entry->second];

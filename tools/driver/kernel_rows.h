@@ -16,6 +16,7 @@ struct LaunchCode {
   const Kernel* kernel;
   std::string symbol;  // of its generated function; empty where a library does it
   int64_t launches = 1;
+  std::vector<KernelCode> code{};
 };
 
 // Kernels of a step as rows of the report: launches of the same kernel in the same phase and in corresponding places of

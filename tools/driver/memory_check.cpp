@@ -4,6 +4,7 @@
 #include "ir/support/error.h"
 #include "passes/memory/timeline.h"
 #include "runtime/machine_memory.h"
+#include "tools/driver/gpu.h"
 #include "tools/driver/text_report.h"
 
 namespace stepc {
@@ -14,9 +15,10 @@ struct Need {
   int64_t arena_bytes = 0;
 };
 
-// The interpreter holds every element in 8 bytes, and persistent ones three times: kept, given and rounded.
-Need need_of(const Plan& plan, Target target) {
-  if (target != Target::interpreter) return {plan.persistent_bytes, plan.arena_bytes};
+Need need_of(const Plan& plan) { return {plan.persistent_bytes, plan.arena_bytes}; }
+
+// Every element in 8 bytes, and persistent ones three times: kept, given and rounded.
+Need interpreter_need(const Plan& plan) {
   return {checked_mul(6, plan.persistent_bytes), checked_mul(2, plan.arena_bytes)};
 }
 
@@ -28,17 +30,36 @@ std::string remedy(const Plan& plan, bool state_alone_is_too_much) {
   return "only a smaller model needs less";
 }
 
+void require(const Plan& plan, const Need& need, const std::string& owner, int64_t available) {
+  const int64_t total = checked_add(need.persistent_bytes, need.arena_bytes);
+  if (total <= available) return;
+  user_error("the step needs {} of memory ({} for weights and state, {} for the arena), but {} has {} left; {}",
+             format_bytes(total), format_bytes(need.persistent_bytes), format_bytes(need.arena_bytes), owner,
+             format_bytes(available), remedy(plan, need.persistent_bytes > available));
+}
+
+void require_host_memory(const Plan& plan, const Need& need) {
+  if (const std::optional<int64_t> available = available_memory_bytes())
+    require(plan, need, "this machine", *available);
+}
+
 }  // namespace
 
-void require_memory(const Step& step, Target target) {
-  const std::optional<int64_t> available = available_memory_bytes();
-  const Need need = need_of(*step.plan, target);
-  const int64_t total = checked_add(need.persistent_bytes, need.arena_bytes);
-  if (!available || total <= *available) return;
-  user_error(
-      "the step needs {} of memory ({} for weights and state, {} for the arena), but this machine has {} left; {}",
-      format_bytes(total), format_bytes(need.persistent_bytes), format_bytes(need.arena_bytes),
-      format_bytes(*available), remedy(*step.plan, need.persistent_bytes > *available));
+void require_memory(const Step& step, const DriverOptions& options) {
+  if (options.target == Target::interpreter) return require_interpreter_memory(step);
+  if (options.target != Target::cuda) return require_host_memory(*step.plan, need_of(*step.plan));
+  const GpuMemory memory = free_gpu_memory();
+  require(*step.plan, need_of(*step.plan), memory.owner, memory.bytes);
+}
+
+void require_interpreter_memory(const Step& step) { require_host_memory(*step.plan, interpreter_need(*step.plan)); }
+
+std::string gpu_memory_note(const Step& step, const DriverOptions& options) {
+  if (options.target != Target::cuda || !step.plan) return {};
+  const std::optional<GpuMemory> memory = spec_gpu_memory(step.device);
+  if (!memory || step.plan->peak_bytes() <= memory->bytes) return {};
+  return fmt::format("the step needs {}, {} has {}: {}", format_bytes(step.plan->peak_bytes()), memory->owner,
+                     format_bytes(memory->bytes), remedy(*step.plan, step.plan->persistent_bytes > memory->bytes));
 }
 
 }  // namespace stepc

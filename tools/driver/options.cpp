@@ -106,21 +106,6 @@ bool parse_on_off(std::string_view option, std::string_view text) {
   return text == "on";
 }
 
-// "cpu", "interpreter", or "cuda" and "simt", which may name an architecture: "simt:sm_90".
-void parse_target(const std::string& text, DriverOptions& options) {
-  const size_t colon = text.find(':');
-  const std::string name = text.substr(0, colon);
-  for (const Target target : {Target::cpu, Target::interpreter, Target::cuda, Target::simt}) {
-    if (name != target_name(target)) continue;
-    options.target = target;
-    if (colon == std::string::npos) return;
-    if (target == Target::cpu || target == Target::interpreter) break;
-    options.architecture = cuda::parse_architecture(text.substr(colon + 1));
-    return;
-  }
-  user_error("--target {}: expected cpu, interpreter, cuda[:sm_90] or simt[:sm_90]", text);
-}
-
 void expect_only(std::string_view option, std::string_view text, std::string_view available,
                  std::initializer_list<std::string_view> later) {
   if (text == available) return;
@@ -178,6 +163,20 @@ std::string_view target_name(Target target) {
     case Target::simt: return "simt";
   }
   return "";
+}
+
+void parse_target(const std::string& text, DriverOptions& options) {
+  const size_t colon = text.find(':');
+  const std::string name = text.substr(0, colon);
+  for (const Target target : {Target::cpu, Target::interpreter, Target::cuda, Target::simt}) {
+    if (name != target_name(target)) continue;
+    options.target = target;
+    if (colon == std::string::npos) return;
+    if (target == Target::cpu || target == Target::interpreter) break;
+    options.architecture = cuda::parse_architecture(text.substr(colon + 1));
+    return;
+  }
+  user_error("--target {}: expected cpu, interpreter, cuda[:sm_90] or simt[:sm_90]", text);
 }
 
 int DriverOptions::thread_count() const {
@@ -280,6 +279,16 @@ void add_step_options(CLI::App& app, DriverOptions& options) {
       app, "--target", [&](const std::string& text) { parse_target(text, options); },
       "cpu (default), interpreter, cuda[:sm_90], or simt[:sm_90]: the CUDA code, run and checked on the CPU")
       ->type_name("NAME")
+      ->group(group);
+  add_parsed(
+      app, "--contractions",
+      [&](const std::string& text) {
+        if (text != "library" && text != "generated")
+          user_error("--contractions {}: expected library or generated", text);
+        options.library_contractions = text == "library";
+      },
+      "library (default): on target cuda those that cuBLASLt takes are its own; generated")
+      ->type_name("KIND")
       ->group(group);
   add_thread_option(app, options)->group(group);
   add_integer<uint64_t, uint64_t>(app, "--seed", options.seed,

@@ -33,6 +33,10 @@ constexpr int64_t kMostMicroSteps = int64_t{1} << 20;
 enum class Target : uint8_t { cpu, interpreter, cuda, simt };
 std::string_view target_name(Target target);
 
+struct DriverOptions;
+// The value of --target: "cpu", "interpreter", or "cuda" and "simt", which may name an architecture: "simt:sm_90".
+void parse_target(const std::string& text, DriverOptions& options);
+
 // Everything a command line can say, as the contract of commands and options has it. Each command declares the part it
 // reads; the rest keeps these defaults.
 struct DriverOptions {
@@ -55,6 +59,7 @@ struct DriverOptions {
   std::string device = "cpu";  // --device-spec: a built-in device or a file
   Target target = Target::cpu;
   cuda::Architecture architecture{9, 0};            // targets cuda and simt
+  bool library_contractions = true;                 // target cuda: by cuBLASLt what it takes
   simt::Order simt_order = simt::Order::ascending;  // of the threads of target simt; `check` runs all
   int threads = 0;                                  // 0: all cores
   uint64_t seed = 0;
@@ -90,6 +95,8 @@ struct DriverOptions {
 
   int thread_count() const;            // resolved
   TrainOptions train_options() const;  // resolved: --lr applied
+  bool runs_cuda() const { return target == Target::cuda || target == Target::simt; }
+  bool plans_library() const { return target == Target::cuda && library_contractions; }
 };
 
 // The groups of options that commands share. Options and values of later releases are known but refused as "not

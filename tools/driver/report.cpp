@@ -95,6 +95,8 @@ Json options_json(const Report& report) {
           {"device_spec", device_json(report)},
           {"remat", "none"},
           {"target", target_name(options.target)},
+          {"architecture", options.runs_cuda() ? Json(options.architecture.name()) : Json(nullptr)},
+          {"contractions", options.library_contractions ? "library" : "generated"},
           {"threads", options.thread_count()},
           {"seed", options.seed},
           {"steps", options.steps},
@@ -210,6 +212,25 @@ Json flops_json(const Report& report) {
   return flops;
 }
 
+Json code_json(const std::vector<KernelCode>& code) {
+  if (code.empty()) return nullptr;
+  Json stages = Json::array();
+  for (const KernelCode& stage : code) {
+    const auto figure = [&](auto member) { return stage.figures ? Json((*stage.figures).*member) : Json(nullptr); };
+    using Figures = KernelCode::Figures;
+    stages.push_back({{"symbol", stage.symbol},
+                      {"grid", stage.grid},
+                      {"threads", stage.threads},
+                      {"registers", figure(&Figures::registers)},
+                      {"stack_bytes", figure(&Figures::stack_bytes)},
+                      {"spill_bytes", figure(&Figures::spill_bytes)},
+                      {"shared_bytes", figure(&Figures::shared_bytes)},
+                      {"occupancy", figure(&Figures::occupancy)},
+                      {"occupancy_bound", figure(&Figures::occupancy_bound)}});
+  }
+  return stages;
+}
+
 Json kernels_json(const std::vector<KernelRow>& kernels) {
   Json rows = Json::array();
   for (const KernelRow& k : kernels)
@@ -228,7 +249,8 @@ Json kernels_json(const std::vector<KernelRow>& kernels) {
                     {"mfu", nullptr},
                     {"mbu", nullptr},
                     {"bound", bound_name(k.bound)},
-                    {"source", k.source.empty() ? Json(nullptr) : Json(k.source)}});
+                    {"source", k.source.empty() ? Json(nullptr) : Json(k.source)},
+                    {"code", code_json(k.code)}});
   return rows;
 }
 
@@ -256,7 +278,8 @@ Json step_json(const Report& report) {
           {"hfu", nullptr},
           {"mbu", nullptr},
           {"compile_us", or_null(report.compile_us)},
-          {"cache_hits", or_null(report.cache_hits)}};
+          {"cache_hits", or_null(report.cache_hits)},
+          {"notes", report.notes}};
 }
 
 }  // namespace

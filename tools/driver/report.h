@@ -14,12 +14,26 @@
 
 namespace stepc {
 
+// One launch of generated code as the device sees it.
+struct KernelCode {
+  std::string symbol;
+  int64_t grid = 0, threads = 0;  // blocks, and threads of each
+  // What the assembler said, where there is a cubin; per thread, and shared memory per block with its dynamic part.
+  struct Figures {
+    int64_t registers = 0, stack_bytes = 0, spill_bytes = 0, shared_bytes = 0;
+    double occupancy = 0;           // share of the threads that a multiprocessor can hold
+    std::string occupancy_bound{};  // what stands in the way of more
+  };
+  std::optional<Figures> figures{};
+};
+
 // One row of the kernel table: launches of one kernel in corresponding places of the layers.
 struct KernelRow {
   std::string name, kind, scope;  // name as layer_launch_name has it
   std::string source;             // symbol of the generated function; empty where a library does it
   Phase phase{};
   std::vector<std::string> onnx;
+  std::vector<KernelCode> code;  // of one launch on a device that runs CUDA, stage by stage
   int64_t count = 0;
   int64_t flops = 0;
   int64_t read_bytes = 0, write_bytes = 0, ideal_bytes = 0;
@@ -48,6 +62,7 @@ struct Report {
   std::vector<KernelRow> kernels{};
   std::optional<double> compile_us{};
   std::optional<int64_t> cache_hits{};
+  std::vector<std::string> notes{};  // of how its kernels came about
   std::optional<RunFigures> run{};
 };
 

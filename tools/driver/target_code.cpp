@@ -20,7 +20,7 @@ std::unique_ptr<LibraryScratch> library_scratch(const DriverOptions& options) {
     case Target::interpreter: return nullptr;
     case Target::cpu: return std::make_unique<CpuScratch>(options.thread_count());
     case Target::cuda:
-    case Target::simt: return std::make_unique<GpuScratch>();
+    case Target::simt: return std::make_unique<GpuScratch>(options.plans_library());
   }
   return nullptr;
 }
@@ -29,8 +29,8 @@ std::unique_ptr<Backend> make_backend(const Step& step, const DriverOptions& opt
   switch (options.target) {
     case Target::interpreter: return make_interpreter_backend(step);
     case Target::cpu: return make_cpu_backend(step, options, report);
-    case Target::cuda:
-    case Target::simt: return make_gpu_backend(step, options, report);
+    case Target::cuda: return make_cuda_backend(step, options, report);
+    case Target::simt: return make_simt_backend(step, options, report);
   }
   return nullptr;
 }

@@ -40,6 +40,7 @@ std::unique_ptr<LibraryScratch> library_scratch(const DriverOptions& options);
 // The backend of --target. Kernels that it compiles are counted in `report`.
 std::unique_ptr<Backend> make_backend(const Step& step, const DriverOptions& options, Report& report);
 std::unique_ptr<Backend> make_cpu_backend(const Step& step, const DriverOptions& options, Report& report);
-std::unique_ptr<Backend> make_gpu_backend(const Step& step, const DriverOptions& options, Report& report);
+std::unique_ptr<Backend> make_cuda_backend(const Step& step, const DriverOptions& options, Report& report);
+std::unique_ptr<Backend> make_simt_backend(const Step& step, const DriverOptions& options, Report& report);
 
 }  // namespace stepc

@@ -50,18 +50,19 @@ TEST_F(CubinLibraryTest, CompilesForEveryArchitecture) {
     const CubinLibrary library = compile(cuda_units(), architecture);
     EXPECT_EQ(library.unit_count(), 5);
     EXPECT_EQ(library.cache_hits(), 0) << "an entry of another architecture was taken";
-    EXPECT_GT(library.figures("scale").registers, 0);
-    EXPECT_EQ(library.figures("reduce").shared_bytes, 16) << "the dynamic arena is not static memory";
-    EXPECT_EQ(library.figures("copy_async").shared_bytes, 1024);
+    EXPECT_GT(cuda::find_figures(library.cubins(), "scale").registers, 0);
+    EXPECT_EQ(cuda::find_figures(library.cubins(), "reduce").shared_bytes, 16)
+        << "the dynamic arena is not static memory";
+    EXPECT_EQ(cuda::find_figures(library.cubins(), "copy_async").shared_bytes, 1024);
     for (const char* symbol : {"scale", "reduce", "copy_async", "multiply", "copy_one"})
-      EXPECT_EQ(library.figures(symbol).spill_store_bytes, 0) << symbol;
-    EXPECT_GT(library.figures("spill").spill_store_bytes, 0);
-    EXPECT_GT(library.figures("spill").spill_load_bytes, 0);
-    EXPECT_GT(library.figures("spill").stack_bytes, 0);
-    EXPECT_LE(library.figures("spill").registers, 64) << "65536 registers for a block of 1024";
+      EXPECT_EQ(cuda::find_figures(library.cubins(), symbol).spill_store_bytes, 0) << symbol;
+    EXPECT_GT(cuda::find_figures(library.cubins(), "spill").spill_store_bytes, 0);
+    EXPECT_GT(cuda::find_figures(library.cubins(), "spill").spill_load_bytes, 0);
+    EXPECT_GT(cuda::find_figures(library.cubins(), "spill").stack_bytes, 0);
+    EXPECT_LE(cuda::find_figures(library.cubins(), "spill").registers, 64) << "65536 registers for a block of 1024";
     // Parameters: four pointers, at the end of the driver's own part of the bank.
-    EXPECT_GE(library.figures("scale").constant_bytes, 32);
-    EXPECT_EQ(library.figures("scale").constant_bytes % 4, 0);
+    EXPECT_GE(cuda::find_figures(library.cubins(), "scale").constant_bytes, 32);
+    EXPECT_EQ(cuda::find_figures(library.cubins(), "scale").constant_bytes % 4, 0);
   }
 }
 
@@ -114,7 +115,7 @@ TEST_F(CubinLibraryTest, AnEntryUnderAnothersNameIsNoticed) {
     if (file != scale) fs::copy_file(scale, file, fs::copy_options::overwrite_existing);
   const CubinLibrary library = compile({kReduceKernel});
   EXPECT_EQ(library.cache_hits(), 0);
-  EXPECT_GT(library.figures("reduce").registers, 0);
+  EXPECT_GT(cuda::find_figures(library.cubins(), "reduce").registers, 0);
 }
 
 // Processes that start with an empty cache at the same time, several times over.
@@ -128,7 +129,8 @@ TEST_F(CubinLibraryTest, ProcessesShareACache) {
       bool good = true;
       for (int round = 0; round < 3; ++round) {
         const CubinLibrary library(units, {9, 0}, {.threads = 1, .folder = folder_});
-        good &= library.figures("reduce").shared_bytes == 16 && (round == 0 || library.cache_hits() == 3);
+        good &= cuda::find_figures(library.cubins(), "reduce").shared_bytes == 16 &&
+                (round == 0 || library.cache_hits() == 3);
       }
       _exit(good ? 0 : 1);
     }

@@ -10,6 +10,7 @@ namespace {
 
 constexpr int kInvalidValue = 7;   // CUBLAS_STATUS_INVALID_VALUE
 constexpr int kNotSupported = 15;  // CUBLAS_STATUS_NOT_SUPPORTED
+constexpr uintptr_t kWorkspaceAlignment = 256;
 
 float load(const void* base, int type, int64_t index) {
   if (type == cuda::kLtR32F) return static_cast<const float*>(base)[index];
@@ -149,13 +150,18 @@ void FakeCublasLt::add_products(cuda::CublasLtApi& api) {
                               const void* b, void* b_layout, const void* beta, const void* c, void* c_layout, void* d,
                               void* d_layout, const cuda::LtAlgorithm* algorithm, void* workspace,
                               size_t workspace_bytes, CUstream_st* stream) {
-    const Product& how = *products_.at(product);
+    const Product how = *products_.at(product);  // as it is now, also for a graph
     if (*static_cast<const float*>(alpha) != 1 || stream == nullptr) return kInvalidValue;
+    if (reinterpret_cast<uintptr_t>(workspace) % kWorkspaceAlignment != 0) return kInvalidValue;
     calls.push_back({algorithm->data[0], how.compute_type, matrices_.at(d_layout)->batch,
                      how.epilogue == cuda::kLtEpilogueBias, workspace_bytes, workspace});
-    multiply(how, a, *matrices_.at(a_layout), b, *matrices_.at(b_layout), *static_cast<const float*>(beta), c,
-             *matrices_.at(c_layout), d, *matrices_.at(d_layout));
-    return 0;
+    const auto work = [=, a_matrix = *matrices_.at(a_layout), b_matrix = *matrices_.at(b_layout),
+                       c_matrix = *matrices_.at(c_layout), d_matrix = *matrices_.at(d_layout),
+                       addition = *static_cast<const float*>(beta)] {
+      multiply(how, a, a_matrix, b, b_matrix, addition, c, c_matrix, d, d_matrix);
+    };
+    if (driver_ != nullptr) return driver_->enqueue_library(stream, "cublasLtMatmul", work);
+    return work(), 0;
   };
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "runtime/cuda/cublaslt.h"
+#include "tests/runtime/cuda/fake_driver.h"
 
 #include <cstdint>
 #include <map>
@@ -14,7 +15,8 @@ namespace stepc::test {
 // multiplies naively, and refuses what the library would.
 class FakeCublasLt {
  public:
-  FakeCublasLt() = default;
+  // With a driver, products are enqueued on its streams as "cublasLtMatmul"; without one they are done at once.
+  explicit FakeCublasLt(FakeDriver* driver = nullptr) : driver_(driver) {}
   FakeCublasLt(const FakeCublasLt&) = delete;
   FakeCublasLt& operator=(const FakeCublasLt&) = delete;
 
@@ -61,6 +63,7 @@ class FakeCublasLt {
   void add_descriptors(cuda::CublasLtApi& api);
   void add_products(cuda::CublasLtApi& api);
 
+  FakeDriver* driver_;
   std::map<void*, std::unique_ptr<Matrix>> matrices_;
   std::map<void*, std::unique_ptr<Product>> products_;
   std::map<void*, std::unique_ptr<int>> preferences_;

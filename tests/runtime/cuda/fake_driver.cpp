@@ -10,7 +10,8 @@ namespace {
 constexpr int kInvalidValue = 1;
 constexpr int kInvalidHandle = 400;
 constexpr int kCaptureUnsupported = 900;
-constexpr double kKernelUs = 10;  // what a launch takes on the fake's clock
+constexpr unsigned long long kAlignment = 256;  // of device memory
+constexpr double kKernelUs = 10;                // what a launch takes on the fake's clock
 
 template <typename T>
 uintptr_t number(T* handle) {
@@ -51,6 +52,14 @@ int FakeDriver::enqueue(CUstream_st* stream, Task task) {
   else
     task();
   return cuda::kSuccess;
+}
+
+int FakeDriver::enqueue_library(CUstream_st* stream, const std::string& call, Task work) {
+  if (const int failure = begin(call)) return failure;
+  return enqueue(stream, [this, work = std::move(work)] {
+    work();
+    clock_us_ += kKernelUs;
+  });
 }
 
 bool FakeDriver::is_device_memory(unsigned long long address, size_t bytes) const {
@@ -107,9 +116,8 @@ void FakeDriver::add_memory(cuda::DriverApi& api) {
     if (const int failure = begin("mem_alloc")) return failure;
     if (capturing_) return kCaptureUnsupported;
     if (bytes > memory_bytes - used_bytes_) return int{cuda::kOutOfMemory};
-    std::vector<std::max_align_t> memory(bytes / sizeof(std::max_align_t) + 1);
-    std::memset(static_cast<void*>(memory.data()), 0xff, memory.size() * sizeof memory[0]);
-    *address = reinterpret_cast<unsigned long long>(memory.data());
+    std::vector<std::byte> memory(bytes + kAlignment, std::byte{0xff});
+    *address = (reinterpret_cast<unsigned long long>(memory.data()) + kAlignment - 1) / kAlignment * kAlignment;
     memory_.emplace(*address, std::move(memory));
     memory_size_.emplace(*address, bytes);
     used_bytes_ += bytes;
@@ -163,6 +171,7 @@ void FakeDriver::add_modules(cuda::DriverApi& api) {
   api.module_load_data = [this](CUmod_st** module, const void* image) {
     if (const int failure = begin("module_load_data")) return failure;
     make(module);
+    if (runs_any_kernel) return 0;
     std::istringstream symbols(static_cast<const char*>(image));
     for (std::string symbol; symbols >> symbol;) modules_[number(*module)].push_back(symbol);
     return 0;
@@ -175,7 +184,8 @@ void FakeDriver::add_modules(cuda::DriverApi& api) {
   api.module_get_function = [this](CUfunc_st** function, CUmod_st* module, const char* symbol) {
     if (const int failure = begin("module_get_function")) return failure;
     const std::vector<std::string>& symbols = modules_[number(module)];
-    if (std::find(symbols.begin(), symbols.end(), symbol) == symbols.end()) return int{cuda::kNotFound};
+    if (!runs_any_kernel && std::find(symbols.begin(), symbols.end(), symbol) == symbols.end())
+      return int{cuda::kNotFound};
     next_handle_ += 0x10;
     functions_[next_handle_] = {symbol};
     *function = reinterpret_cast<CUfunc_st*>(next_handle_);
@@ -196,6 +206,7 @@ void FakeDriver::add_modules(cuda::DriverApi& api) {
     if (x == 0 || y != 1 || z != 1 || block_y != 1 || block_z != 1 || threads > 1024 || extra != nullptr ||
         static_cast<int>(shared) > std::max(48 << 10, dynamic_shared_bytes[symbol]))
       return kInvalidValue;
+    if (runs_any_kernel) return enqueue(stream, [this] { clock_us_ += kKernelUs; });
     const Kernel& kernel = kernels.at(symbol);
     Launch launch{x, threads, shared, {}};
     // The values are taken now, as the driver does, also for a graph.

@@ -32,6 +32,10 @@ class FakeDriver {
   FakeDriver& operator=(const FakeDriver&) = delete;
 
   cuda::DriverApi table();
+  // What a library enqueues on a stream, under a name for `calls`; it takes as long as a kernel.
+  int enqueue_library(CUstream_st* stream, const std::string& call, std::function<void()> work);
+  // Device memory, as (address, bytes).
+  const std::map<unsigned long long, size_t>& allocations() const { return memory_size_; }
   // Things made and not destroyed: allocations, modules, streams, events, graphs, contexts.
   size_t live_objects() const;
 
@@ -44,6 +48,8 @@ class FakeDriver {
 
   // By symbol. A module's image is the symbols of its functions, with a space between two.
   std::map<std::string, Kernel> kernels;
+  // Modules have whatever is asked for, and it does nothing: for real cubins.
+  bool runs_any_kernel = false;
   // By the name in DriverApi: the result of every further call.
   std::map<std::string, int> failures;
 
@@ -80,7 +86,7 @@ class FakeDriver {
   std::map<uintptr_t, Function> functions_;
   std::map<uintptr_t, std::vector<Task>> graphs_;
   std::map<uintptr_t, double> event_us_;
-  std::map<unsigned long long, std::vector<std::max_align_t>> memory_;
+  std::map<unsigned long long, std::vector<std::byte>> memory_;
   std::map<unsigned long long, size_t> memory_size_;
   std::map<void*, std::vector<std::byte>> pinned_;
   size_t used_bytes_ = 0;

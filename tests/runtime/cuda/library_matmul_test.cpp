@@ -109,7 +109,7 @@ class LibraryMatmulTest : public testing::Test {
   }
   LibraryMatmul make(const MatmulWork& work, const std::vector<DevicePointer>& addresses,
                      const MatmulTypes& types = kF32) {
-    return {*library_, work, types, {addresses, 0xabc0, 4096}, ObjectCache(folder_)};
+    return {*library_, work, types, {addresses, 0xab00, 4096}, ObjectCache(folder_)};
   }
   // With `in_place` the last addend lies where the result does.
   void expect_product(const MatmulWork& work, bool in_place = false) {
@@ -255,7 +255,7 @@ TEST_F(LibraryMatmulTest, StaysWithinItsWorkspace) {
   make(work_of(0), addresses).run();
   EXPECT_EQ(lt_.preferences[cuda::kLtPreferenceWorkspace], 4096U);
   EXPECT_EQ(lt_.calls[0].workspace_bytes, 4096U);
-  EXPECT_EQ(reinterpret_cast<uintptr_t>(lt_.calls[0].workspace), 0xabc0U);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(lt_.calls[0].workspace), 0xab00U);
 }
 
 TEST_F(LibraryMatmulTest, AlignmentIsWhatAllAddressesHave) {

@@ -39,7 +39,7 @@ double largest(const RefTensor& tensor) {
 }  // namespace
 
 void expect_simt_agrees(const Graph& graph, const Tensors& inputs, const SimtTolerance& tolerance) {
-  const Plan plan = plain_plan(graph, GpuScratch());
+  const Plan plan = plain_plan(graph, GpuScratch(/*library=*/false));
   const cuda::Program program = cuda::generate(graph, plan);
   const Tensors outputs = run_on_simt(graph, plan, program, inputs, simt::Order::ascending);
   for (const simt::Order order : {simt::Order::descending, simt::Order::random})

@@ -72,7 +72,8 @@ class Checker {
                                scratch_.get())) {
     if (!compiled_.step.plan) user_error("--stop-after {}: there is no step to check", options_.stop_after);
     if (!compiled_.model.can_run()) user_error("{} has shapes only; give --weights random:SEED", options_.model);
-    require_memory(compiled_.step, Target::interpreter);
+    require_interpreter_memory(compiled_.step);
+    require_memory(compiled_.step, options_);
     data_->check(compiled_.step.graph, options_.train.loss);
   }
 

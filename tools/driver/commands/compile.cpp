@@ -2,6 +2,7 @@
 #include "models/atomic_file.h"
 #include "tools/driver/commands.h"
 #include "tools/driver/compiled_folder.h"
+#include "tools/driver/memory_check.h"
 #include "tools/driver/model.h"
 #include "tools/driver/report.h"
 #include "tools/driver/step.h"
@@ -45,6 +46,7 @@ int run(const DriverOptions& options) {
   if (!options.json.empty()) write_json(options.json, report_json(report));
   if (options.quiet || options.json == "-") return 0;
   for (const std::string& note : model.import.notes) fmt::print("note: {}\n", note);
+  if (const std::string note = gpu_memory_note(step, options); !note.empty()) fmt::print("note: {}\n", note);
   fmt::print("{}\n{}", pass_table(step), memory_table(step));
   fmt::print("\nsaved for the backward\n{}", saved_table(step.saved, options.verbose ? step.saved.saved.size() : 20));
   if (code && code->built)

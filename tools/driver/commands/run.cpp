@@ -44,9 +44,10 @@ StepTime summary(std::vector<double> times_us) {
 
 void run_steps(Session& session, Backend& backend, const DriverOptions& options, const Graph& graph) {
   std::vector<double> times_us;
+  int64_t profiled = 0;
   Progress progress(options, options.warmup + options.steps);
   for (int64_t i = 0; i < options.warmup + options.steps; ++i) {
-    if (i == options.warmup) backend.start_timing();
+    if (i == options.warmup) profiled = backend.start_timing(options.steps);
     const auto begin = std::chrono::steady_clock::now();
     session.run_step();
     const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - begin;
@@ -55,6 +56,7 @@ void run_steps(Session& session, Backend& backend, const DriverOptions& options,
   }
   progress.finish();
   if (times_us.empty()) return;
+  if (profiled < options.steps) times_us.erase(times_us.begin(), times_us.begin() + profiled);
   RunFigures& figures = session.figures();
   figures.time = summary(times_us);
   if (const std::optional<int64_t> tokens = token_positions(graph))
@@ -118,7 +120,7 @@ void check_run(const CompiledStep& loaded, const DriverOptions& options, const D
     user_error("{} has shapes only; give --weights random:SEED or --resume FILE", loaded.model.name);
   if (ending(options.save) == ".onnx" && loaded.model.source != "onnx" && loaded.model.source != "zoo")
     user_error("--save {}: {} did not come from ONNX; save to a .safetensors file", options.save, options.model);
-  require_memory(loaded.step, options.target);
+  require_memory(loaded.step, options);
   data.check(loaded.step.graph, options.train.loss);
 }
 
@@ -146,6 +148,8 @@ int run(const DriverOptions& given) {
   }
   Report report{.options = options, .model = loaded.model, .step = &loaded.step};
   const std::unique_ptr<Backend> backend = make_backend(loaded.step, options, report);
+  if (!quiet)
+    for (const std::string& note : report.notes) fmt::print("note: {}\n", note);
   Session session(loaded.model, loaded.step, *backend, *data, options.train.accumulate);
   if (saved)
     session.resume(*saved);
