@@ -153,6 +153,25 @@ void add_loss_options(CLI::App& app, TrainOptions& train, const std::string& gro
       ->group(group);
 }
 
+void add_target_options(CLI::App& app, DriverOptions& options, const std::string& group) {
+  add_parsed(
+      app, "--target", [&](const std::string& text) { parse_target(text, options); },
+      "cpu (default), interpreter, cuda[:sm_90], or simt[:sm_90]: the CUDA code, run and checked on the CPU")
+      ->type_name("NAME")
+      ->group(group);
+  add_parsed(
+      app, "--contractions",
+      [&](const std::string& text) {
+        if (text != "library" && text != "generated")
+          user_error("--contractions {}: expected library or generated", text);
+        options.library_contractions = text == "library";
+      },
+      "library (default): on target cuda those that cuBLASLt takes are its own; generated")
+      ->type_name("KIND")
+      ->group(group);
+  add_thread_option(app, options)->group(group);
+}
+
 }  // namespace
 
 std::string_view target_name(Target target) {
@@ -275,22 +294,7 @@ void add_step_options(CLI::App& app, DriverOptions& options) {
          "what predictions are made for: cpu (default), rtx5090, rtx4090, a100, h100, h200, b200, l4, or a file")
       ->type_name("NAME|FILE")
       ->group(group);
-  add_parsed(
-      app, "--target", [&](const std::string& text) { parse_target(text, options); },
-      "cpu (default), interpreter, cuda[:sm_90], or simt[:sm_90]: the CUDA code, run and checked on the CPU")
-      ->type_name("NAME")
-      ->group(group);
-  add_parsed(
-      app, "--contractions",
-      [&](const std::string& text) {
-        if (text != "library" && text != "generated")
-          user_error("--contractions {}: expected library or generated", text);
-        options.library_contractions = text == "library";
-      },
-      "library (default): on target cuda those that cuBLASLt takes are its own; generated")
-      ->type_name("KIND")
-      ->group(group);
-  add_thread_option(app, options)->group(group);
+  add_target_options(app, options, group);
   add_integer<uint64_t, uint64_t>(app, "--seed", options.seed,
                                   "seed of data order, random inputs and dropout (default 0)")
       ->group(group);
