@@ -12,13 +12,15 @@ if(STEPC_BENCH)
   find_package(benchmark REQUIRED)
 endif()
 
-# Debian's package file of oneDNN asks for OpenCL, which nothing here uses.
-find_path(dnnl_include_dir dnnl.hpp REQUIRED)
-find_library(dnnl_library dnnl REQUIRED)
-add_library(DNNL::dnnl SHARED IMPORTED)
-set_target_properties(DNNL::dnnl PROPERTIES
-  IMPORTED_LOCATION ${dnnl_library}
-  INTERFACE_INCLUDE_DIRECTORIES ${dnnl_include_dir})
+if(STEPC_ONEDNN)
+  # Debian's package file of oneDNN asks for OpenCL, which nothing here uses.
+  find_path(dnnl_include_dir dnnl.hpp REQUIRED)
+  find_library(dnnl_library dnnl REQUIRED)
+  add_library(DNNL::dnnl SHARED IMPORTED)
+  set_target_properties(DNNL::dnnl PROPERTIES
+    IMPORTED_LOCATION ${dnnl_library}
+    INTERFACE_INCLUDE_DIRECTORIES ${dnnl_include_dir})
+endif()
 
 execute_process(
   COMMAND ${PROJECT_SOURCE_DIR}/cmake/deps/paths.sh onnx

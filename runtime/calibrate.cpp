@@ -3,7 +3,7 @@
 #include "codegen/cpu/program.h"
 #include "ir/builder.h"
 #include "runtime/cpu/kernel_library.h"
-#include "runtime/cpu/matmul.h"
+#include "runtime/cpu/library.h"
 #include "runtime/cpu/thread_pool.h"
 #include "runtime/memory.h"
 
@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <memory>
 #include <span>
 #include <string>
 
@@ -31,25 +32,43 @@ double fastest(int runs, F&& f) {
   return best;
 }
 
+// One kernel, compiled, that needs no scratch.
+class GeneratedKernel {
+ public:
+  explicit GeneratedKernel(const Kernel& kernel)
+      : function_(cpu::print_function(kernel)), library_(cpu::translation_units(std::span(&function_, 1)), {}) {}
+
+  void run(ThreadPool& pool, std::span<void* const> buffers) const {
+    StepcIndexError error{};
+    const StepcKernelArgs args{buffers.data(), nullptr, &ThreadPool::parallel_for, &pool, &error};
+    library_.find(function_.symbol)(&args);
+  }
+
+ private:
+  cpu::KernelFunction function_;
+  KernelLibrary library_;
+};
+
 double matmul_flops_per_second(ThreadPool& pool) {
   constexpr int64_t kSize = 1536;
+  Graph graph;
+  Builder b(graph);
+  const Type matrix{Dtype::f32, {kSize, kSize}};
+  const ValueId x = graph.add_input(matrix, InputRole::data, "x"), y = graph.add_input(matrix, InputRole::data, "y");
+  graph.add_output(b.contraction(x, y, "mk,kn->mn"), OutputRole::output, "z");
+  const Layouts layouts(graph);
+  const Kernel kernel = describe_kernel(graph, graph.first(), layouts_of(layouts));
+
   MemoryRegion memory(3 * kSize * kSize * 4, false);
   auto* const a = reinterpret_cast<float*>(memory.data());
-  const MatmulLaunch launch({.m = kSize,
-                             .n = kSize,
-                             .k = kSize,
-                             .a_m = kSize,
-                             .a_k = 1,
-                             .b_k = kSize,
-                             .b_n = 1,
-                             .c_m = kSize,
-                             .c_n = 1,
-                             .batch = {},
-                             .sums = {},
-                             .addends = {}});
   void* const buffers[] = {a, a + kSize * kSize, a + 2 * kSize * kSize};
-  const double seconds = fastest(4, [&] { launch.run(pool, buffers); });
-  return 2.0 * kSize * kSize * kSize / seconds;
+  const auto measured = [&](const auto& run) { return 2.0 * kSize * kSize * kSize / fastest(4, run); };
+  if (cpu_products() == cpu::Products::library) {
+    const std::unique_ptr<LibraryLaunch> launch = make_library_launch(kernel);
+    return measured([&] { launch->run(pool, buffers, nullptr); });
+  }
+  const GeneratedKernel generated(kernel);
+  return measured([&] { generated.run(pool, buffers); });
 }
 
 double copied_bytes_per_second(ThreadPool& pool) {
@@ -71,17 +90,13 @@ double map_flops_per_second(ThreadPool& pool) {
   const NodeId node = b.make_node(Op::gelu, {x}, {{"approximate", std::string("tanh")}});
   const Layouts layouts(graph);
   const Kernel kernel = describe_kernel(graph, node, layouts_of(layouts));
-  const cpu::KernelFunction function = cpu::print_function(kernel);
-  const KernelLibrary library(cpu::translation_units(std::span(&function, 1)), {});
-  const StepcKernel run = library.find(function.symbol);
+  const GeneratedKernel generated(kernel);
 
   MemoryRegion memory(2 * kElements * 4, false);
   void* const buffers[] = {memory.data(), memory.data() + kElements * 4};
-  StepcIndexError error{};
-  const StepcKernelArgs args{buffers, nullptr, &ThreadPool::parallel_for, &pool, &error};
   constexpr int kRuns = 64;
   const double seconds = fastest(8, [&] {
-    for (int i = 0; i < kRuns; ++i) run(&args);
+    for (int i = 0; i < kRuns; ++i) generated.run(pool, buffers);
   });
   return kRuns * static_cast<double>(kernel.traffic.flops) / seconds;
 }

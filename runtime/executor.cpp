@@ -2,13 +2,12 @@
 
 #include "ir/origin_name.h"
 #include "ir/support/error.h"
-#include "runtime/cpu/convolution.h"
-#include "runtime/cpu/matmul.h"
+#include "runtime/cpu/library.h"
 #include "runtime/strided_copy.h"
 
 #include <chrono>
 #include <cstring>
-#include <optional>
+#include <memory>
 
 namespace stepc {
 
@@ -17,20 +16,16 @@ struct Executor::Bound {
   NodeId node;
   std::vector<void*> buffers;
   void* scratch = nullptr;
-  StepcKernel function = nullptr;  // generated kernels
-  std::optional<MatmulLaunch> matmul;
-  std::optional<ConvolutionLaunch> convolution;
-  bool update = false;  // of phase optimizer
+  StepcKernel function = nullptr;          // generated kernels
+  std::unique_ptr<LibraryLaunch> library;  // the others
+  bool update = false;                     // of phase optimizer
 
   void run(ThreadPool& pool, StepcIndexError& error) const {
     if (function != nullptr) {
       const StepcKernelArgs args{buffers.data(), scratch, &ThreadPool::parallel_for, &pool, &error};
       function(&args);
-    } else if (matmul) {
-      matmul->run(pool, buffers);
     } else {
-      const void* bias = buffers.size() > 3 ? buffers[2] : nullptr;
-      convolution->run(buffers[0], buffers[1], bias, buffers.back(), scratch);
+      library->run(pool, buffers, scratch);
     }
   }
 };
@@ -75,11 +70,9 @@ Executor::Bound Executor::bind(const PlanStep& step, const cpu::Launch& launch, 
   for (const KernelBuffer& buffer : launch.kernel.buffers) bound.buffers.push_back(address(buffer.value));
   bound.scratch = arena_.data() + step.scratch_offset;
   int64_t scratch = launch.kernel.scratch_bytes;
-  if (const auto* matmul = std::get_if<MatmulWork>(&launch.kernel.work)) {
-    bound.matmul.emplace(*matmul);
-  } else if (const auto* convolution = std::get_if<ConvolutionWork>(&launch.kernel.work)) {
-    bound.convolution.emplace(*convolution);
-    scratch = bound.convolution->scratch_bytes();
+  if (launch.symbol.empty()) {
+    bound.library = make_library_launch(launch.kernel);
+    scratch = bound.library->scratch_bytes();
   } else {
     bound.function = library.find(launch.symbol);
   }

@@ -8,9 +8,8 @@
 
 // Attention: constants for the templates of device/attention.h and device/attention_backward.h.
 namespace stepc::cpu {
-namespace {
 
-std::string_view element_type(Dtype dtype) {
+std::string_view tile_element(Dtype dtype) {
   switch (dtype) {
     case Dtype::bf16: return "Bf16";
     case Dtype::f16: return "F16";
@@ -18,13 +17,15 @@ std::string_view element_type(Dtype dtype) {
   }
 }
 
+namespace {
+
 Dtype mask_dtype(const Kernel& kernel) {
   const auto& work = std::get<AttentionWork>(kernel.work);
   return work.mask == AttentionMask::none ? Dtype::f32 : kernel.buffers[work.mask_buffer].dtype;
 }
 
 std::string tensor_text(const Kernel& kernel, size_t buffer) {
-  const std::string_view type = element_type(kernel.buffers[buffer].dtype);
+  const std::string_view type = tile_element(kernel.buffers[buffer].dtype);
   return fmt::format("AttentionTensor<{}>{{buffer<{}>(args, {}), {{{}}}}}", type, type, buffer,
                      fmt::join(std::get<AttentionWork>(kernel.work).strides[buffer], ", "));
 }
@@ -32,7 +33,7 @@ std::string tensor_text(const Kernel& kernel, size_t buffer) {
 void print_problem(Text& text, const Kernel& kernel) {
   const auto& work = std::get<AttentionWork>(kernel.work);
   const Attention& a = work.attention;
-  const std::string_view mask = element_type(mask_dtype(kernel));
+  const std::string_view mask = tile_element(mask_dtype(kernel));
   const bool masked = work.mask != AttentionMask::none;
   text.raw(fmt::format("const AttentionProblem<{}> problem = {{", mask));
   text.line("  .batch = {}, .heads = {}, .key_heads = {}, .queries = {}, .keys = {},", a.batch, a.heads, a.key_heads,
@@ -55,7 +56,7 @@ void print_attention(Text& text, const Kernel& kernel) {
   const Attention& a = work.attention;
   print_problem(text, kernel);
   const std::string sizes = fmt::format("{}, {}, {}, {}", work.query_tile, work.key_tile, a.depth, a.value_depth);
-  const std::string_view element = element_type(kernel.buffers[0].dtype), mask = element_type(mask_dtype(kernel));
+  const std::string_view element = tile_element(kernel.buffers[0].dtype), mask = tile_element(mask_dtype(kernel));
   size_t first_result = 0;
   while (!kernel.buffers[first_result].written) ++first_result;
   std::vector<std::string> tensors;

@@ -24,10 +24,10 @@ void print_body(Text& text, const Kernel& kernel) {
     case KernelKind::scatter: return print_scatter(text, kernel);
     case KernelKind::attention: return print_attention(text, kernel);
     case KernelKind::linear_cross_entropy: return print_linear_cross_entropy(text, kernel);
-    case KernelKind::contraction:
+    case KernelKind::contraction: return print_contraction(text, kernel);
     case KernelKind::convolution: break;
   }
-  CHECK(false, "library kernels are not printed");
+  CHECK(false, "convolutions of a library are not printed");
 }
 
 }  // namespace stepc::cpu

@@ -7,6 +7,9 @@
 
 namespace stepc::cpu {
 
+// The type of the elements in memory that tiles are filled from (device/tile.h).
+std::string_view tile_element(Dtype dtype);
+
 // The body of `void name(const StepcKernelArgs* args)`, by kind. Equal kernels give equal text; buffers are bound by
 // position.
 void print_map(Text& text, const Kernel& kernel);
@@ -18,6 +21,7 @@ void print_top_k(Text& text, const Kernel& kernel);
 void print_scatter(Text& text, const Kernel& kernel);
 void print_attention(Text& text, const Kernel& kernel);
 void print_linear_cross_entropy(Text& text, const Kernel& kernel);
+void print_contraction(Text& text, const Kernel& kernel);
 void print_parts(Text& text, const Kernel& kernel);
 void print_body(Text& text, const Kernel& kernel);
 

@@ -1,6 +1,7 @@
 #include "codegen/cpu/program.h"
 
 #include "codegen/cpu/print_kernel.h"
+#include "ir/kernel/loops.h"
 #include "ir/support/hash.h"
 
 #include <set>
@@ -37,13 +38,20 @@ KernelFunction print_function(const Kernel& kernel) {
   return {symbol, text.str()};
 }
 
-Program generate(const Graph& graph, const Plan& plan) {
+Kernel describe(const Graph& graph, NodeId node, const LayoutOf& layouts, Products products) {
+  Kernel kernel = describe_kernel(graph, node, layouts);
+  if (products == Products::generated && kernel.kind == KernelKind::convolution)
+    return describe_loops(graph, node, layouts);
+  return kernel;
+}
+
+Program generate(const Graph& graph, const Plan& plan, Products products) {
   Program program;
   std::set<std::string> known;
   const LayoutOf layouts = layouts_of(plan);
   for (const PlanStep& step : plan.steps) {
-    Launch launch{describe_kernel(graph, step.node, layouts), {}};
-    if (!launch.kernel.is_library()) {
+    Launch launch{describe(graph, step.node, layouts, products), {}};
+    if (products == Products::generated || !launch.kernel.is_library()) {
       KernelFunction function = print_function(launch.kernel);
       launch.symbol = function.symbol;
       if (known.insert(function.symbol).second) program.functions.push_back(std::move(function));

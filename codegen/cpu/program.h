@@ -9,10 +9,17 @@
 
 namespace stepc::cpu {
 
+// Who computes contractions and convolutions: a library, or generated code, which takes tiles for contractions and loop
+// nests for convolutions.
+enum class Products { library, generated };
+
+// describe_kernel, as the CPU carries the node.
+Kernel describe(const Graph& graph, NodeId node, const LayoutOf& layouts, Products products);
+
 // One launch of the plan.
 struct Launch {
   Kernel kernel;
-  std::string symbol;  // of its function; empty for library kernels
+  std::string symbol;  // of its function; empty for kernels of the library
 };
 
 // The function of one kernel, without the device functions. Its name is a hash of its text and of operation names, so
@@ -30,7 +37,7 @@ struct Program {
   std::vector<KernelFunction> functions;  // in the order of their first launches
 };
 
-Program generate(const Graph& graph, const Plan& plan);
+Program generate(const Graph& graph, const Plan& plan, Products products = Products::library);
 
 // The functions, each once, in translation units that are complete with device functions.
 std::vector<std::string> translation_units(std::span<const KernelFunction> functions);

@@ -5,6 +5,7 @@
 #include "ir/kernel/describe.h"
 #include "ir/kernel/linear_cross_entropy.h"
 #include "ir/kernel/loop_nest.h"
+#include "ir/kernel/loops.h"
 #include "ir/kernel/matmul.h"
 #include "ir/op_def.h"
 #include "ir/origin_name.h"
@@ -356,6 +357,14 @@ Kernel describe_kernel(const Graph& graph, NodeId id, const LayoutOf& layouts) {
     } catch (const Untraceable& why) {
       user_error("no kernel carries it: {}", why.reason);
     }
+  });
+}
+
+Kernel describe_loops(const Graph& graph, NodeId id, const LayoutOf& layouts) {
+  return placed(graph, id, [&] {
+    Kernel kernel = describe_as_nest(graph, id, layouts);
+    kernel.label = label_of(graph.node(id));
+    return kernel;
   });
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ir/plan.h"
+#include "runtime/cpu/library.h"
 #include "runtime/cpu/thread_pool.h"
 
 namespace stepc {
@@ -10,11 +11,12 @@ namespace stepc {
 class CpuScratch : public LibraryScratch {
  public:
   // What oneDNN takes depends on the threads that will run it; 0: all processors.
-  explicit CpuScratch(int threads = 0) : pool_(threads) {}
+  explicit CpuScratch(int threads = 0, cpu::Products products = cpu_products()) : pool_(threads), products_(products) {}
   int64_t scratch_bytes(const Graph& graph, NodeId node, const Layouts& layouts) const override;
 
  private:
   ThreadPool pool_;  // sets oneDNN's threads
+  cpu::Products products_;
 };
 
 }  // namespace stepc

@@ -1,5 +1,6 @@
 #include "codegen/cpu/program.h"
 #include "runtime/cpu/kernel_library.h"
+#include "runtime/cpu/library.h"
 #include "runtime/executor.h"
 #include "tools/driver/kernel_rows.h"
 #include "tools/driver/target_code.h"
@@ -15,7 +16,7 @@ struct CpuKernels {
 };
 
 CpuKernels compile_kernels(const Step& step, const DriverOptions& options) {
-  cpu::Program program = cpu::generate(step.graph, *step.plan);
+  cpu::Program program = cpu::generate(step.graph, *step.plan, cpu_products());
   KernelLibrary library(cpu::translation_units(program.functions), {.threads = options.thread_count(), .folder = {}});
   return {std::move(program), std::move(library)};
 }
@@ -82,7 +83,7 @@ class CpuBackend : public Backend {
 }  // namespace
 
 CompiledCode compile_cpu_code(const Step& step, const DriverOptions& options) {
-  cpu::Program program = cpu::generate(step.graph, *step.plan);
+  cpu::Program program = cpu::generate(step.graph, *step.plan, cpu_products());
   CompiledCode code{.rows = KernelRows(step, launches_of_program(program), options.train.accumulate).rows,
                     .launches = program.launches.size(),
                     .functions = program.functions.size()};
