@@ -21,7 +21,11 @@ namespace {
 class Planner {
  public:
   Planner(const Graph& graph, const LibraryScratch* scratch)
-      : graph_(graph), layouts_(graph), steps_(launches(graph, layouts_)), life_(graph, layouts_, steps_) {
+      : graph_(graph),
+        layouts_(graph),
+        in_place_(graph),
+        steps_(launches(graph, layouts_)),
+        life_(graph, layouts_, steps_) {
     for (const BlockLife& block : life_.blocks())
       plan_.blocks.push_back(
           {block.owner, block.bytes, block.memory_class, block.persistent, 0, block.first, block.last});
@@ -71,7 +75,7 @@ class Planner {
     const Layout& layout = layouts_.of(from);
     if (layout.offset != 0 || !is_row_major(layout, graph_.shape(from))) return false;
     const auto same_block = [&](ValueId v) { return v.valid() && block_of(v) == block_of(from); };
-    return std::ranges::count_if(node.inputs, same_block) == 1 && may_overwrite(graph_, node, output, operand);
+    return std::ranges::count_if(node.inputs, same_block) == 1 && in_place_.may_overwrite(node, output, operand);
   }
 
   void take_over(int32_t own, int32_t old) {
@@ -116,6 +120,7 @@ class Planner {
 
   const Graph& graph_;
   const Layouts layouts_;
+  InPlace in_place_;
   const std::vector<NodeId> steps_;
   const Liveness life_;
   std::vector<std::vector<ValueId>> values_of_;

@@ -1,6 +1,5 @@
 #include "passes/memory/liveness.h"
 
-#include "ir/in_place.h"
 #include "ir/op_def.h"
 #include "ir/support/error.h"
 
@@ -125,7 +124,7 @@ void Liveness::read(ValueId id, int32_t step) {
 
 // The new value may be written over the old one when nothing reads the old one afterwards, and its own producer, where
 // it reads it, does so element by element.
-bool Liveness::replaces_state(const StatePair& state) const {
+bool Liveness::replaces_state(const StatePair& state, InPlace& in_place) const {
   const NodeId producer = graph_.value(state.output).producer;
   if (!producer.valid() || layouts_.is_alias(state.output)) return false;
   const int32_t written = step_of_[static_cast<size_t>(producer.index)];
@@ -135,7 +134,7 @@ bool Liveness::replaces_state(const StatePair& state) const {
   for (size_t k = 0; k < node.inputs.size(); ++k) {
     if (!node.inputs[k].valid() || block_of(node.inputs[k]) != old) continue;
     const auto output = static_cast<size_t>(graph_.value(state.output).output);
-    if (node.inputs[k] != state.input || !may_overwrite(graph_, node, output, k)) return false;
+    if (node.inputs[k] != state.input || !in_place.may_overwrite(node, output, k)) return false;
   }
   return true;
 }
@@ -143,11 +142,12 @@ bool Liveness::replaces_state(const StatePair& state) const {
 void Liveness::share_states() {
   std::vector<int32_t> redirect(blocks_.size());
   std::iota(redirect.begin(), redirect.end(), 0);
+  InPlace in_place(graph_);
   for (const StatePair& state : graph_.states()) {
     const int32_t old = block_of(state.input);
     const int32_t own = redirect[static_cast<size_t>(block_of(state.output))];
     if (own == old) continue;
-    if (!blocks_[static_cast<size_t>(own)].persistent && replaces_state(state)) {
+    if (!blocks_[static_cast<size_t>(own)].persistent && replaces_state(state, in_place)) {
       redirect[static_cast<size_t>(own)] = old;
       blocks_[static_cast<size_t>(own)].bytes = 0;
     } else {

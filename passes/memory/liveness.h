@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ir/graph.h"
+#include "ir/in_place.h"
 #include "ir/layout.h"
 #include "ir/plan.h"
 
@@ -44,7 +45,7 @@ class Liveness {
   void add_inputs();
   void add_results(std::span<const NodeId> steps);
   void share_states();
-  bool replaces_state(const StatePair& state) const;
+  bool replaces_state(const StatePair& state, InPlace& in_place) const;
   void read(ValueId id, int32_t step);
 
   const Graph& graph_;

@@ -12,7 +12,7 @@ namespace {
 // Of the last node of a graph.
 bool last_may_overwrite(std::string_view text, size_t output, size_t operand) {
   const Graph graph = parse(text);
-  return may_overwrite(graph, graph.node(graph.last()), output, operand);
+  return InPlace(graph).may_overwrite(graph.node(graph.last()), output, operand);
 }
 
 TEST(MayOverwrite, AMapOfOneType) {
