@@ -16,6 +16,8 @@ from stepc_test import STEPC
 MODELS = pathlib.Path(__file__).parent.parent / "data/models"
 ARCHITECTURES = ["sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"]
 FAMILIES = ["gpt2_dynamo", "llama_dynamo", "bert_legacy_op11", "vit_legacy", "mixtral_dynamo"]
+LOSSES = {"bert_legacy_op11": ["--loss", "mean-square", "--logits", "last_hidden_state"],
+          "vit_legacy": ["--loss", "mean-square", "--logits", "last_hidden_state"]}
 SELECTION = [("llama_dynamo", "sm_80"), ("vit_legacy", "sm_120")]
 
 
@@ -33,7 +35,7 @@ def dims(model):
 def findings(name, architecture):
     """What is wrong with the kernels of one step, and how many there are."""
     model = str(MODELS / f"{name}.onnx")
-    done = stepc("compile", model, *dims(model), "--target", f"cuda:{architecture}", "--contractions", "generated",
+    done = stepc("compile", model, *dims(model), *LOSSES.get(name, []), "--target", f"cuda:{architecture}", "--contractions", "generated",
                  "--optimizer", "adamw", "--clip-norm", "1", "--json", "-")
     if done.returncode != 0:
         return [f"{name} {architecture}: {done.stderr.strip()}"], 0
