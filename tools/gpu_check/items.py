@@ -108,7 +108,7 @@ class Items:
         return {"relative_difference": differences}
 
     def profile(self, model, precision, seq):
-        return Item(f"stepc {model.name} {precision} seq {seq}", "profile", 45,
+        return Item(f"stepc {model.name} {precision} seq {seq}", "profile", self.scale.limit,
                     functools.partial(self.run_profile, model, precision, seq))
 
     def run_profile(self, model, precision, seq, limit):

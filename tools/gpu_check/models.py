@@ -37,6 +37,7 @@ class Scale:
     tokens: int  # of a step: the batch is what fits
     steps: int
     warmup: int
+    limit: int  # seconds that a step's compilation and run may take
 
     def batch(self, seq):
         return max(1, self.tokens // seq)
@@ -47,9 +48,9 @@ SCALES = {
         models=(Model("gpt2-124m", "gpt2", 12, 768, 12, 3072, 50257, True),
                 Model("xl-4-layers", "llama", 4, 2560, 32, 10240, 10000, False),
                 Model("llama-100m", "llama", 12, 768, 12, 2048, 10000, False)),
-        sequences=(1024, 4096), tokens=8192, steps=10, warmup=3),
+        sequences=(1024, 4096), tokens=8192, steps=10, warmup=3, limit=45),
     "tiny": Scale(
         models=(Model("gpt2-tiny", "gpt2", 1, 32, 2, 64, 256, True),
                 Model("llama-tiny", "llama", 1, 32, 2, 64, 256, False)),
-        sequences=(16, 32), tokens=64, steps=2, warmup=1),
+        sequences=(16, 32), tokens=64, steps=2, warmup=1, limit=300),
 }
