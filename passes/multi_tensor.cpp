@@ -34,16 +34,36 @@ constexpr int64_t kGroupBytes = 1 << 18;
 
 bool is_update(const Graph& graph, NodeId id) { return graph.node(id).origin.phase == Phase::optimizer; }
 
-// `last`: nobody reads it. `first`: it reads nothing of the update. Members of one group thus never depend on each
-// other.
+// Numbers of the update that come from numbers alone, as a learning rate with its warm-up and Adam's corrections for
+// the step do: no member of a group makes them.
+std::set<ValueId> numbers_of_update(const Graph& graph) {
+  std::set<ValueId> numbers;
+  const auto is_number = [&](ValueId v) {
+    if (!v.valid() || graph.shape(v).numel() > 1) return !v.valid();
+    const NodeId producer = graph.value(v).producer;
+    return !producer.valid() || !is_update(graph, producer) || numbers.contains(v);
+  };
+  for (NodeId id = graph.first(); id.valid(); id = graph.next(id)) {
+    const Node& node = graph.node(id);
+    const auto single = [&](ValueId v) { return graph.shape(v).numel() <= 1; };
+    if (is_update(graph, id) && std::ranges::all_of(node.inputs, is_number) &&
+        std::ranges::all_of(node.outputs, single))
+      numbers.insert(node.outputs.begin(), node.outputs.end());
+  }
+  return numbers;
+}
+
+// `last`: nobody reads it. `first`: it reads nothing of the update but such numbers. Members of one group thus never
+// depend on each other.
 enum class Place : uint8_t { last, first, neither };
 
-Place place_of(const Graph& graph, NodeId id) {
+Place place_of(const Graph& graph, NodeId id, const std::set<ValueId>& numbers) {
   const Node& node = graph.node(id);
   if (std::ranges::all_of(node.outputs, [&](ValueId v) { return graph.value(v).uses.empty(); })) return Place::last;
   const auto from_update = [&](ValueId v) {
     const NodeId producer = graph.value(v).producer;
-    return producer.valid() && is_update(graph, producer) && graph.node(producer).op != Op::constant;
+    return producer.valid() && is_update(graph, producer) && graph.node(producer).op != Op::constant &&
+           !numbers.contains(v);
   };
   return std::ranges::none_of(node.inputs, from_update) ? Place::first : Place::neither;
 }
@@ -86,11 +106,12 @@ class Grouper {
   // Members in the graph's order.
   std::map<Likeness, std::vector<NodeId>> candidates(Place place) const {
     const Layouts layouts(graph_);
+    const std::set<ValueId> numbers = numbers_of_update(graph_);
     std::map<Likeness, std::vector<NodeId>> result;
     std::set<ValueId> taken;  // operands that no other part may read
     for (NodeId id = graph_.first(); id.valid(); id = graph_.next(id)) {
       const Node& node = graph_.node(id);
-      if (!is_update(graph_, id) || !is_small(graph_, node) || place_of(graph_, id) != place) continue;
+      if (!is_update(graph_, id) || !is_small(graph_, node) || place_of(graph_, id, numbers) != place) continue;
       const std::optional<KernelKind> kind = kind_of_part(id, layouts);
       if (!kind) continue;
       std::vector<ValueId> tensors;

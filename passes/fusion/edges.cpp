@@ -91,7 +91,7 @@ void FusionEdges::apply(std::span<const FusionOverride> overrides) {
   }
   for (size_t i = 0; i < overrides.size(); ++i)
     if (!used[i])
-      user_error("{}: no edge is {} -> {}; the report of --json lists all under 'fusion'", overrides[i].where,
+      user_error("{}: no edge is {} -> {}; the report of --json lists all under 'fusion' (that of a head and its loss is decided before: --fuse-loss)", overrides[i].where,
                  overrides[i].producer, overrides[i].consumer);
 }
 

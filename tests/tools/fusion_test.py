@@ -184,7 +184,8 @@ class FusionEdgesTest(StepcTest):
             "force a->b": f"edges.txt:1:7: {hint}",
             "force  -> b": "edges.txt:1:8: no producer before '->'",
             "force a ->": "edges.txt:1:11: no consumer after '->'",
-            "forbid nothing -> *": "edges.txt:1:1: no edge is nothing -> *; the report of --json lists all under 'fusion'",
+            "forbid nothing -> *": "edges.txt:1:1: no edge is nothing -> *; the report of --json lists all under 'fusion' "
+                                   "(that of a head and its loss is decided before: --fuse-loss)",
         }.items():
             self.refused(lines, message)
         self.refused("force * -> *", "edges.txt:1:1: single edges are forced and forbidden at fusion level full only",

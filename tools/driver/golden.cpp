@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <set>
 
 namespace stepc {
 namespace {
@@ -45,33 +46,44 @@ Tensor as_held(const Tensor& gradient, const std::string& relation, const Shape&
   return relation == "reshape" && gradient.type().shape.numel() == shape.numel() ? reshaped(gradient, shape) : gradient;
 }
 
-// The one parameter that a weight's values, or their transpose, are those of; empty where there is none or several.
+// The one parameter with a gradient that a weight's values, or their transpose, are those of; empty where there is none
+// or several.
 std::string parameter_with_values(const Golden& golden, const Tensor& weight) {
   constexpr std::string_view kPrefix = "param/";
   const Tensor flipped = weight.type().shape.rank() == 2 ? transposed(weight) : Tensor();
   std::string found;
   for (const auto& [name, array] : golden.arrays.arrays) {
     if (!name.starts_with(kPrefix) || (array != weight && array != flipped)) continue;
+    const std::string parameter = name.substr(kPrefix.size());
+    if (golden.arrays.find(fmt::format("grad/{}", parameter)) == nullptr) continue;
     if (!found.empty()) return {};
-    found = name.substr(kPrefix.size());
+    found = parameter;
   }
   return found;
 }
 
-// Without a map: the parameter of the recovered name, or where exporters left none that of the weight's values; held as
-// it is or transposed, as the shape or, for a square matrix, the nearer gradient says.
+// Whether a matrix holds the parameter transposed: as the shape says or, of a square matrix, the values; where the
+// golden file has none, the nearer gradient.
+bool is_held_transposed(const Golden& golden, const std::string& parameter, const Tensor& value, const Tensor& gradient,
+                        const Tensor& actual) {
+  const Shape& shape = actual.type().shape;
+  if (shape[0] != shape[1]) return gradient.type().shape != shape;
+  if (const Tensor* held = golden.arrays.find(fmt::format("param/{}", parameter))) {
+    if (*held == value) return false;
+    if (*held == transposed(value)) return true;
+  }
+  return compare("", transposed(gradient), actual, {}).largest < compare("", gradient, actual, {}).largest;
+}
+
+// Without a map: the parameter of the recovered name, or where exporters left none that of the weight's values.
 ParameterRelation guess_relation(const Golden& golden, const GraphInput& weight, const Tensor& value,
                                  const Tensor& actual) {
-  const Shape& shape = actual.type().shape;
   ParameterRelation guess{weight.name, "same"};
   if (golden.arrays.find(fmt::format("grad/{}", weight.name)) == nullptr)
     guess.parameter = parameter_with_values(golden, value);
   const Tensor* gradient = golden.arrays.find(fmt::format("grad/{}", guess.parameter));
-  if (gradient == nullptr || shape.rank() != 2) return guess;
-  const bool square = shape[0] == shape[1];
-  if (square ? compare("", transposed(*gradient), actual, {}).largest < compare("", *gradient, actual, {}).largest
-             : gradient->type().shape != shape)
-    guess.relation = "T";
+  if (gradient == nullptr || actual.type().shape.rank() != 2) return guess;
+  if (is_held_transposed(golden, guess.parameter, value, *gradient, actual)) guess.relation = "T";
   return guess;
 }
 
@@ -141,15 +153,22 @@ ParameterMap read_parameter_map(const std::string& path, const std::string& mode
   return map;
 }
 
-std::vector<Difference> compare_with_golden(const Golden& golden, const ParameterMap& map, const Graph& graph,
-                                            const Backend& backend, const Tolerance& tolerance) {
+GoldenComparison compare_with_golden(const Golden& golden, const ParameterMap& map, const Graph& graph,
+                                     const Backend& backend, const Tolerance& tolerance) {
   std::vector<Difference> differences;
+  std::vector<std::string> notes;
+  const auto not_compared = [&](std::string_view name) { notes.push_back(fmt::format("not compared: {}", name)); };
+  std::set<std::string> used;
+  int64_t by_transpose = 0;
   compare_outputs(golden, graph, backend, tolerance, differences);
   for (const GraphOutput* output : gradient_outputs(graph)) {
     const Tensor actual = backend.output(output->name);
     if (output->name.starts_with("gradin/")) {
+      used.insert(output->name);
       if (const Tensor* expected = golden.arrays.find(output->name))
         differences.push_back(compare(output->name, actual, *expected, tolerance));
+      else
+        not_compared(output->name);
       continue;
     }
     const std::string initializer = output->name.substr(5);
@@ -161,12 +180,28 @@ std::vector<Difference> compare_with_golden(const Golden& golden, const Paramete
                                        : weight != graph.inputs().end()
                                            ? guess_relation(golden, *weight, backend.persistent(weight->name), actual)
                                            : ParameterRelation{initializer, "same"};
-    const Tensor* expected = golden.arrays.find(fmt::format("grad/{}", relation.parameter));
-    if (expected != nullptr && relation.relation != "-exp")
+    const std::string name = fmt::format("grad/{}", relation.parameter);
+    const Tensor* expected = golden.arrays.find(name);
+    used.insert(name);
+    const Shape& shape = actual.type().shape;
+    const bool nearer = entry == map.end() && relation.relation == "T" && shape[0] == shape[1] &&
+                        golden.arrays.find(fmt::format("param/{}", relation.parameter)) == nullptr;
+    by_transpose += nearer ? 1 : 0;
+    if (expected == nullptr || relation.relation == "-exp")
+      not_compared(output->name);
+    else
       differences.push_back(
           compare(output->name, actual, as_held(*expected, relation.relation, actual.type().shape), tolerance));
   }
-  return differences;
+  for (const auto& [name, array] : golden.arrays.arrays)
+    if ((name.starts_with("grad/") || name.starts_with("gradin/")) && !used.contains(name))
+      not_compared(fmt::format("{} of the golden file", name));
+  if (by_transpose > 0)
+    notes.push_back(
+        fmt::format("compared as transposes, which are nearer: {} square; --param-map, or param/NAME beside grad/NAME, "
+                    "decides",
+                    by_transpose));
+  return {std::move(differences), std::move(notes)};
 }
 
 }  // namespace stepc

@@ -31,9 +31,14 @@ using ParameterMap = std::map<std::string, ParameterRelation>;  // by initialize
 // Reads the entry of `model_name` from a file { model: { "map": { initializer: [parameter, relation, ...] } } }.
 ParameterMap read_parameter_map(const std::string& path, const std::string& model_name);
 
+struct GoldenComparison {
+  std::vector<Difference> differences;
+  std::vector<std::string> notes;  // which gradients were not compared, or as what
+};
+
 // Compares the outputs of one finished step with the golden file. Without an entry in `map` an initializer is taken for
 // the parameter of its recovered name, or that of its values, or its transpose by shape.
-std::vector<Difference> compare_with_golden(const Golden& golden, const ParameterMap& map, const Graph& graph,
-                                            const Backend& backend, const Tolerance& tolerance);
+GoldenComparison compare_with_golden(const Golden& golden, const ParameterMap& map, const Graph& graph,
+                                     const Backend& backend, const Tolerance& tolerance);
 
 }  // namespace stepc

@@ -1,4 +1,5 @@
 #include "ir/support/error.h"
+#include "ir/support/quote.h"
 #include "models/atomic_file.h"
 #include "tools/driver/backend.h"
 #include "tools/driver/commands.h"
@@ -77,6 +78,9 @@ class Checker {
     data_->check(compiled_.step.graph, options_.train.loss);
   }
 
+  // Which gradients were not compared with the golden file, or as what.
+  const std::vector<std::string>& notes() const { return notes_; }
+
   std::vector<Difference> run() {
     const std::unique_ptr<Backend> reference = make_interpreter_backend(compiled_.step);
     run_once(*reference);
@@ -134,10 +138,12 @@ class Checker {
     const std::string model_name = std::filesystem::path(options_.model).stem().string();
     const ParameterMap map =
         options_.param_map.empty() ? ParameterMap() : read_parameter_map(options_.param_map, model_name);
-    std::vector<Difference> found = compare_with_golden(*golden_, map, compiled_.step.graph, backend,
-                                                        golden_tolerance(compiled_.model.import, *golden_));
-    if (found.empty()) user_error("{} shares no loss, output or gradient with {}", options_.golden, options_.model);
-    for (Difference& d : found) {
+    GoldenComparison found = compare_with_golden(*golden_, map, compiled_.step.graph, backend,
+                                                 golden_tolerance(compiled_.model.import, *golden_));
+    notes_ = std::move(found.notes);
+    if (found.differences.empty())
+      user_error("{} shares no loss, output or gradient with {}", options_.golden, options_.model);
+    for (Difference& d : found.differences) {
       d.what = who + " and golden: " + d.what;
       differences_.push_back(std::move(d));
     }
@@ -149,19 +155,25 @@ class Checker {
   std::unique_ptr<LibraryScratch> scratch_;
   CompiledStep compiled_;
   std::vector<Difference> differences_;
+  std::vector<std::string> notes_;
 };
 
 int run(const DriverOptions& options) {
   if (!options.json.empty() && options.json != "-") check_writable(options.json);
-  const std::vector<Difference> differences = Checker(options).run();
+  Checker checker(options);
+  const std::vector<Difference> differences = checker.run();
   bool ok = true;
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (const Difference& d : differences) {
     ok = ok && d.ok();
     rows.push_back({{"what", d.what}, {"difference", d.largest}, {"allowed", d.allowed}, {"ok", d.ok()}});
   }
-  if (!options.json.empty()) write_json(options.json, {{"schema", "stepc-check/1"}, {"checks", std::move(rows)}});
-  if (options.json != "-" && (!options.quiet || !ok)) fmt::print("{}", describe(differences, options.verbose));
+  if (!options.json.empty())
+    write_json(options.json, {{"schema", "stepc-check/1"}, {"checks", std::move(rows)}, {"notes", checker.notes()}});
+  if (options.json != "-" && (!options.quiet || !ok)) {
+    fmt::print("{}", describe(differences, options.verbose));
+    for (const std::string& note : checker.notes()) fmt::print("{}\n", printable(note, 200));
+  }
   return ok ? 0 : 1;
 }
 
