@@ -2,15 +2,12 @@
 
 #include "ir/body_parts.h"
 #include "ir/op_def.h"
+#include "ir/plain_reduction.h"
 
 #include <algorithm>
 
 namespace stepc {
 namespace {
-
-bool is_plain_reduction(Op op) {
-  return op == Op::reduce_sum || op == Op::reduce_max || op == Op::reduce_min || op == Op::reduce_prod;
-}
 
 // Every use of a body input reads it element by element over the whole iteration shape of the result, or reduces it:
 // rows are stored after they have been reduced.

@@ -29,6 +29,7 @@ int64_t points(const std::vector<MatmulWork::Batch>& axes) {
 
 void print_contraction(Text& text, const Kernel& kernel) {
   const auto& work = std::get<MatmulWork>(kernel.work);
+  if (points(work.batch) * work.m * work.n == 0) return;
   const auto type = [&](size_t buffer) { return tile_element(kernel.buffers[buffer].dtype); };
   const size_t c = kernel.buffers.size() - 1;
   text.line("const Contraction<{}, {}, {}, {}, {}, {}> product = {{", type(0), type(1), type(c),
@@ -47,7 +48,7 @@ void print_contraction(Text& text, const Kernel& kernel) {
   text.line("  .addends = {{{}}}}};", fmt::join(addends, ", "));
   // 96 by 96 by 256 floats are three tiles of 100 KB and less, within a second-level cache; smaller sizes need less.
   text.line("multiply_tiles<{}, {}, {}>(args, {}, {}, {}, {}, {}, product);", std::min<int64_t>(work.m, 96),
-            std::min<int64_t>(work.n, 96), std::min<int64_t>(work.k, 256), points(work.batch), work.m, work.n,
+            std::min<int64_t>(work.n, 96), std::clamp<int64_t>(work.k, 1, 256), points(work.batch), work.m, work.n,
             points(work.sums), work.k);
 }
 

@@ -18,12 +18,6 @@ namespace {
 // Some tenths of a second to compile; small enough for two processors to share a step.
 constexpr size_t kUnitBytes = 24000;
 
-std::string digest(std::string_view text) {
-  Hasher hasher;
-  hasher.update(text);
-  return hasher.hex();
-}
-
 }  // namespace
 
 KernelFunction print_function(const Kernel& kernel) {

@@ -24,12 +24,6 @@ constexpr int64_t kArenaAlignment = 256;  // of a device's allocations
 // A few functions; NVRTC reads the device functions again in each unit.
 constexpr size_t kUnitBytes = 12000;
 
-std::string digest(std::string_view text) {
-  Hasher hasher;
-  hasher.update(text);
-  return hasher.hex();
-}
-
 // The bytes that a value's address is a multiple of.
 int64_t alignment_of(const Graph& graph, const Plan& plan, ValueId value) {
   const auto index = static_cast<size_t>(value.index);

@@ -19,4 +19,10 @@ void Hasher::update(std::span<const std::byte> bytes) {
 
 std::string Hasher::hex() const { return fmt::format("{:016x}{:016x}", high_, low_); }
 
+std::string digest(std::string_view text) {
+  Hasher hasher;
+  hasher.update(text);
+  return hasher.hex();
+}
+
 }  // namespace stepc

@@ -20,4 +20,6 @@ class Hasher {
   uint64_t low_ = 0x62b821756295c58d;
 };
 
+std::string digest(std::string_view text);  // its hash, as hex() has it
+
 }  // namespace stepc

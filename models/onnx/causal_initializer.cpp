@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <optional>
 
 namespace stepc::onnx_import {
 namespace {
@@ -14,7 +15,7 @@ struct CausalMask {
 // The first row shows the offset and both numbers.
 std::optional<CausalMask> causal_mask(const TensorView& data) {
   const Shape& shape = data.type.shape;
-  if (shape.rank() < 2 || shape.numel() == 0) return std::nullopt;
+  if (shape.rank() < 2 || shape.numel() == 0 || is_integer(data.type.dtype)) return std::nullopt;
   const int64_t queries = shape[shape.rank() - 2], keys = shape[shape.rank() - 1];
   const double inside = element(data, 0), outside = element(data, keys - 1);
   if (queries < 2 || inside == outside || std::isnan(inside) || std::isnan(outside)) return std::nullopt;

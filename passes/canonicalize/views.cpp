@@ -1,5 +1,6 @@
 #include "ir/builder.h"
 #include "ir/op_def.h"
+#include "ir/plain_reduction.h"
 #include "passes/canonicalize/rules.h"
 #include "passes/rewrite.h"
 
@@ -10,10 +11,6 @@ namespace {
 
 bool all_equal(const Dims& dims, int64_t value) {
   return std::ranges::all_of(dims, [&](int64_t dim) { return dim == value; });
-}
-
-bool is_reduction(Op op) {
-  return op == Op::reduce_sum || op == Op::reduce_max || op == Op::reduce_min || op == Op::reduce_prod;
 }
 
 // Whether the node's result is its first operand, given that their types are equal.
@@ -29,7 +26,7 @@ bool keeps_every_element(const Graph& graph, const Node& node) {
       return all_equal(node.attrs.integers("low"), 0) && all_equal(node.attrs.integers("high"), 0) &&
              all_equal(node.attrs.integers("interior"), 0);
     default:
-      return is_reduction(node.op) && std::ranges::all_of(node.attrs.integers("axes"), [&](int64_t axis) {
+      return is_plain_reduction(node.op) && std::ranges::all_of(node.attrs.integers("axes"), [&](int64_t axis) {
                return graph.shape(node.inputs[0])[static_cast<size_t>(axis)] == 1;
              });
   }

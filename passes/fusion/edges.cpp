@@ -91,8 +91,10 @@ void FusionEdges::apply(std::span<const FusionOverride> overrides) {
   }
   for (size_t i = 0; i < overrides.size(); ++i)
     if (!used[i])
-      user_error("{}: no edge is {} -> {}; the report of --json lists all under 'fusion' (that of a head and its loss is decided before: --fuse-loss)", overrides[i].where,
-                 overrides[i].producer, overrides[i].consumer);
+      user_error(
+          "{}: no edge is {} -> {}; the report of --json lists all under 'fusion' (that of a head and its loss is "
+          "decided before: --fuse-loss)",
+          overrides[i].where, overrides[i].producer, overrides[i].consumer);
 }
 
 bool FusionEdges::forbids(const Partition& partition, std::initializer_list<int32_t> clusters,
@@ -127,10 +129,6 @@ std::vector<FusionVerdict> FusionEdges::verdicts(const Partition& partition) con
     result.push_back(std::move(verdict));
   }
   return result;
-}
-
-std::string FusionEdges::end(NodeId node) const {
-  return fmt::format("{} {}", op_name(graph_.node(node).op), names_.of(graph_.node(node).outputs[0]));
 }
 
 std::string FusionEdges::text(const FusionEdge& edge) const {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "ir/value_names.h"
 #include "passes/fusion/override.h"
 #include "passes/fusion/partition.h"
 #include "passes/fusion/verdict.h"
@@ -43,7 +42,7 @@ class FusionEdges {
   void collect(const Partition& partition);
   void apply(std::span<const FusionOverride> overrides);
 
-  std::string end(NodeId node) const;  // edge_end, in constant time
+  std::string end(NodeId node) const { return edge_end(graph_, names_, node); }
 
   const Graph& graph_;
   const ValueNames names_;

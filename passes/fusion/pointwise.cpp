@@ -1,6 +1,7 @@
 #include "passes/fusion/pointwise.h"
 
 #include "ir/op_def.h"
+#include "ir/plain_reduction.h"
 #include "passes/fusion/clusters.h"
 #include "passes/fusion/outline.h"
 #include "passes/fusion/step_part.h"
@@ -15,10 +16,6 @@ constexpr size_t kMaxBodyNodes = 64;
 constexpr size_t kMaxOperands = 24;
 
 bool is_pointwise(const Node& node) { return op_def(node.op).kind == OpKind::pointwise; }
-
-bool is_plain_reduction(Op op) {
-  return op == Op::reduce_sum || op == Op::reduce_max || op == Op::reduce_min || op == Op::reduce_prod;
-}
 
 class PointwiseFuser {
  public:

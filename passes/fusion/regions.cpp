@@ -57,7 +57,8 @@ class RegionFuser {
     if (edges_.forbids(partition_, {producer, consumer})) return kForbidden;
     const StepPart part = partition_.part(producer);
     if (partition_.part(consumer) != part) return "another part of the step";
-    if (part == StepPart::update && !joins_in_update(producer, consumer)) return "states are written in place";
+    if (part == StepPart::update && !joins_in_update(producer, consumer))
+      return "of the update, maps of one shape and a sum at their end share a kernel";
     const ClusterCosts::Cost &first = costs_.of(producer), &second = costs_.of(consumer);
     for (const ClusterCosts::Cost* own : {&first, &second})
       if (!own->us) return own->why_none;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ir/graph.h"
+#include "ir/value_names.h"
 
 #include <string>
 
@@ -14,6 +15,7 @@ struct FusionVerdict {
 };
 
 // "op %value": how verdicts and overrides name an end of an edge.
-std::string edge_end(const Graph& graph, NodeId node);
+std::string edge_end(const Graph& graph, const ValueNames& names, NodeId node);
+std::string edge_end(const Graph& graph, NodeId node);  // numbers all values for it
 
 }  // namespace stepc

@@ -4,10 +4,16 @@
 #include "passes/raise/match.h"
 #include "passes/rewrite.h"
 
+#include <cmath>
 #include <utility>
 
 namespace stepc {
 namespace {
+
+constexpr int kMaxDepth = 64;          // of expressions that masks are computed by
+constexpr double kMaxOffset = 0x1p53;  // integers up to here are exact
+
+std::optional<DiagonalMask> mask_at(const Graph& graph, ValueId v, int depth);
 
 // The coordinate on the axis `from_last` axes before the end, and its size there: i of [.., S, 1] is (1, S).
 bool is_coordinate(const Graph& graph, ValueId v, size_t from_last, int64_t extent) {
@@ -28,7 +34,7 @@ bool is_distance(const Graph& graph, ValueId v) {
 
 std::optional<DiagonalMask> compared(const Graph& graph, const Node& less_equal) {
   const std::optional<double> offset = splat_constant(graph, less_equal.inputs[1]);
-  if (!offset || !is_distance(graph, less_equal.inputs[0])) return std::nullopt;
+  if (!offset || !(std::fabs(*offset) < kMaxOffset) || !is_distance(graph, less_equal.inputs[0])) return std::nullopt;
   return DiagonalMask{static_cast<int64_t>(*offset), 1, 0};
 }
 
@@ -40,8 +46,8 @@ bool keeps_matrices(const Graph& graph, const Node& view) {
 }
 
 // A window of the matrices: the diagonal moves.
-std::optional<DiagonalMask> sliced(const Graph& graph, const Node& slice) {
-  std::optional<DiagonalMask> mask = diagonal_mask(graph, slice.inputs[0]);
+std::optional<DiagonalMask> sliced(const Graph& graph, const Node& slice, int depth) {
+  std::optional<DiagonalMask> mask = mask_at(graph, slice.inputs[0], depth);
   const auto &starts = slice.attrs.integers("starts"), &steps = slice.attrs.integers("steps");
   const size_t rank = starts.size();
   if (!mask || rank < 2 || steps[rank - 1] != 1 || steps[rank - 2] != 1) return std::nullopt;
@@ -49,8 +55,8 @@ std::optional<DiagonalMask> sliced(const Graph& graph, const Node& slice) {
   return mask;
 }
 
-std::optional<DiagonalMask> chosen(const Graph& graph, const Node& select) {
-  std::optional<DiagonalMask> mask = diagonal_mask(graph, select.inputs[0]);
+std::optional<DiagonalMask> chosen(const Graph& graph, const Node& select, int depth) {
+  std::optional<DiagonalMask> mask = mask_at(graph, select.inputs[0], depth);
   const std::optional<double> yes = splat_constant(graph, select.inputs[1]);
   const std::optional<double> no = splat_constant(graph, select.inputs[2]);
   if (!mask || !yes || !no || graph.shape(select.inputs[0]) != graph.shape(select.outputs[0])) return std::nullopt;
@@ -59,19 +65,17 @@ std::optional<DiagonalMask> chosen(const Graph& graph, const Node& select) {
   return mask;
 }
 
-}  // namespace
-
-std::optional<DiagonalMask> diagonal_mask(const Graph& graph, ValueId v) {
+std::optional<DiagonalMask> mask_at(const Graph& graph, ValueId v, int depth) {
   const Node* node = graph.producer(v);
-  if (node == nullptr) return std::nullopt;
+  if (node == nullptr || depth++ > kMaxDepth) return std::nullopt;
   switch (node->op) {
     case Op::less_equal: return compared(graph, *node);
     case Op::reshape:
-    case Op::expand: return keeps_matrices(graph, *node) ? diagonal_mask(graph, node->inputs[0]) : std::nullopt;
-    case Op::slice: return sliced(graph, *node);
-    case Op::select: return chosen(graph, *node);
+    case Op::expand: return keeps_matrices(graph, *node) ? mask_at(graph, node->inputs[0], depth) : std::nullopt;
+    case Op::slice: return sliced(graph, *node, depth);
+    case Op::select: return chosen(graph, *node, depth);
     case Op::cast: {
-      std::optional<DiagonalMask> mask = diagonal_mask(graph, node->inputs[0]);
+      std::optional<DiagonalMask> mask = mask_at(graph, node->inputs[0], depth);
       if (!mask) return std::nullopt;
       if (graph.dtype(v) == Dtype::boolean)
         return DiagonalMask{mask->offset, mask->inside != 0 ? 1.0 : 0.0, mask->outside != 0 ? 1.0 : 0.0};
@@ -79,12 +83,16 @@ std::optional<DiagonalMask> diagonal_mask(const Graph& graph, ValueId v) {
       return exact ? mask : std::nullopt;
     }
     case Op::logical_not: {
-      std::optional<DiagonalMask> mask = diagonal_mask(graph, node->inputs[0]);
+      std::optional<DiagonalMask> mask = mask_at(graph, node->inputs[0], depth);
       if (mask) std::swap(mask->inside, mask->outside);
       return mask;
     }
     default: return std::nullopt;
   }
 }
+
+}  // namespace
+
+std::optional<DiagonalMask> diagonal_mask(const Graph& graph, ValueId mask) { return mask_at(graph, mask, 0); }
 
 }  // namespace stepc

@@ -65,7 +65,7 @@ TEST_P(GeneratedProducts, ConvolutionsAndTheirGradients) {
   expect_agreement();
 }
 
-INSTANTIATE_TEST_SUITE_P(Sizes, GeneratedProducts, testing::Values(1, 7, 95, 96, 97, 257));
+INSTANTIATE_TEST_SUITE_P(Sizes, GeneratedProducts, testing::Values(0, 1, 7, 95, 96, 97, 257));
 
 }  // namespace
 }  // namespace stepc::test

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -37,8 +38,10 @@ class GpuCheckTest(unittest.TestCase):
     def test_missing_goldens_fail(self):
         """Nothing is compared, which is not taken for agreement."""
         with tempfile.TemporaryDirectory() as empty:
+            shutil.copy("tests/data/models/param_map.json", empty)
             status, _, results, _ = gpu_check("--target", "interpreter", "--models", empty, "--only", "^golden vit_legacy on interpreter$")
         self.assertEqual((status, results["items"][0]["status"]), (1, "failed"))
+        self.assertIn("nothing was compared for vit_legacy", results["items"][0]["reason"])
 
     def test_without_a_driver(self):
         status, lines, results, markdown = gpu_check(STEPC_CUDA_DRIVER="/nowhere/libcuda.so.1")

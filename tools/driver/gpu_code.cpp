@@ -18,12 +18,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kSchema = "stepc-kernels/1";
 
-std::string digest(std::string_view text) {
-  Hasher hasher;
-  hasher.update(text);
-  return hasher.hex();
-}
-
 std::string source_name(size_t unit) { return fmt::format("unit{:02}.cu", unit); }
 
 Json figures_json(const cuda::FunctionFigures& f) {

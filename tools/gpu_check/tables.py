@@ -48,7 +48,7 @@ def steps(items):
                      f"{ours['step']['tokens_per_s']:.0f}" if ours else "", percent(ours["step"]["mfu"]) if ours else "",
                      gigabytes(ours and ours["memory"]["peak"]), gigabytes(eager and eager["peak_bytes"])])
     heads = ["model", "precision", "seq", "batch", "stepc ms", "torch eager ms", "torch.compile ms", "stepc / eager", "tokens/s", "MFU",
-             "stepc peak GB", "torch peak GB"]
+             "stepc planned peak GB", "torch peak GB"]
     return ["## Steps", ""] + table(heads, rows) if rows else []
 
 
