@@ -69,13 +69,21 @@ class Planner {
     PlannedBlock& old = block(block_of(from));
     PlannedBlock& own = block(block_of(node.outputs[output]));
     if (old.persistent || own.persistent || old.last != step || own.first != step || old.bytes != own.bytes ||
-        graph_.input_of(old.owner) != nullptr)
+        graph_.input_of(old.owner) != nullptr || is_read_at_end(block_of(from)))
       return false;
     // The block is read at this step through this operand alone, and as a whole.
     const Layout& layout = layouts_.of(from);
     if (layout.offset != 0 || !is_row_major(layout, graph_.shape(from))) return false;
     const auto same_block = [&](ValueId v) { return v.valid() && block_of(v) == block_of(from); };
     return std::ranges::count_if(node.inputs, same_block) == 1 && in_place_.may_overwrite(node, output, operand);
+  }
+
+  // Outputs, and new values that are copied into their states, are read after the last launch, which must leave them.
+  bool is_read_at_end(int32_t index) {
+    const auto lies_there = [&](ValueId value) { return block_of(value) == index; };
+    return block(index).last + 1 == std::ssize(steps_) &&
+           (std::ranges::any_of(graph_.outputs(), lies_there, &GraphOutput::value) ||
+            std::ranges::any_of(life_.state_copies(), lies_there, &StateCopy::from));
   }
 
   void take_over(int32_t own, int32_t old) {

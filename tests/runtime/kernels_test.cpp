@@ -408,6 +408,18 @@ TEST(Plans, InPlaceAndSharedPlacesChangeNoBit) {
   EXPECT_TRUE(run_on_cpu(graph, plan, inputs, 2) == run_on_cpu(graph, plain, inputs, 2));
 }
 
+// Also by the last launch, after which nothing is read but outputs.
+TEST(Plans, OutputsAreNotOverwritten) {
+  Graph graph;
+  Builder b(graph);
+  const ValueId y = b.unary(Op::exp, data(graph, {Dtype::f32, {5}}, "x"));
+  graph.add_output(y, OutputRole::output, "y");
+  graph.add_output(b.unary(Op::neg, y), OutputRole::output, "z");
+  const Tensors inputs{{"x", pseudo_random({Dtype::f32, {5}}, 1)}};
+  const Plan plan = planned(graph);
+  EXPECT_TRUE(run_on_cpu(graph, plan, inputs, 2) == run_on_cpu(graph, plain_plan(graph), inputs, 2));
+}
+
 // Rows that are reduced, along and across, and then stored over what was read: a chain of them takes one place.
 TEST(Plans, RowsAreStoredOverTheirOperand) {
   const Shape shape{150, 5003};
