@@ -21,6 +21,7 @@ namespace cuda {
 namespace {
 
 constexpr int64_t kArenaAlignment = 256;  // of a device's allocations
+constexpr int64_t kVectorBytes = 16;      // the widest access
 // A few functions; NVRTC reads the device functions again in each unit.
 constexpr size_t kUnitBytes = 12000;
 
@@ -32,15 +33,18 @@ int64_t alignment_of(const Graph& graph, const Plan& plan, ValueId value) {
   return std::gcd(kArenaAlignment, block.offset + offset);
 }
 
-// Kinds whose text is a call of a device template, a second of the compiler's time each; others take a few hundredths.
-bool is_slow_to_compile(KernelKind kind) {
-  switch (kind) {
-    case KernelKind::attention:
-    case KernelKind::contraction:
-    case KernelKind::convolution:
-    case KernelKind::linear_cross_entropy: return true;
-    default: return false;
-  }
+// A stage whose products are of tiles in dynamic shared memory takes half a second of the compiler's time; others take
+// less than a tenth.
+bool is_slow_to_compile(const StageText& stage) { return stage.shared_bytes > 0; }
+
+// Pointers whose alignment makes whole vectors certain, for the compiler to leave out what copies single elements to
+// tiles. What has no tiles is printed with or without vectors.
+std::string aligned_pointers(const StageText& stage, std::span<const int64_t> alignments) {
+  if (stage.shared_bytes == 0) return {};
+  std::string text = fmt::format("scratch = known_aligned<{}>(scratch);\n", kVectorBytes);
+  for (size_t i = 0; i < alignments.size(); ++i)
+    if (alignments[i] % kVectorBytes == 0) text += fmt::format("b{0} = known_aligned<{1}>(b{0});\n", i, kVectorBytes);
+  return text;
 }
 
 // System headers are the host compiler's.
@@ -69,16 +73,17 @@ KernelFunctions print_functions(const Kernel& kernel, std::span<const int64_t> a
   KernelFunctions result;
   const std::string parameters = buffer_parameters(kernel);
   for (const StageText& stage : print_stages(kernel, alignments)) {
-    const std::string key = fmt::format("{} {} {}", parameters, stage.threads, stage.body.str());
+    const std::string body = aligned_pointers(stage, alignments) + stage.body.str();
+    const std::string key = fmt::format("{} {} {}", parameters, stage.threads, body);
     const std::string symbol =
         fmt::format("{}_{}_{}", kernel_kind_name(kernel.kind), kernel.label, digest(key).substr(0, 12));
     Text text;
     text.open("extern \"C\" __global__ void __launch_bounds__({}, 1) {}({}, char* scratch, StepcIndexError* error)",
               stage.threads, symbol, parameters);
     text.raw("const int block_index = blockIdx.x, block_count = gridDim.x;");
-    text.paste(stage.body.str());
+    text.paste(body);
     text.close();
-    result.functions.push_back({symbol, text.str(), kernel.kind});
+    result.functions.push_back({symbol, text.str(), is_slow_to_compile(stage)});
     result.stages.push_back({symbol, stage.grid, stage.threads, stage.shared_bytes});
   }
   return result;
@@ -120,7 +125,7 @@ std::vector<std::string> translation_units(std::span<const Function> functions) 
   std::set<std::string_view> known;
   for (const Function& function : functions) {
     if (!known.insert(function.symbol).second) continue;
-    if (is_slow_to_compile(function.kind)) {
+    if (function.slow_to_compile) {
       units.push_back(prologue + "\n" + function.text);
       continue;
     }

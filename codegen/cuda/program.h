@@ -16,7 +16,7 @@ namespace stepc::cuda {
 struct Function {
   std::string symbol;
   std::string text;
-  KernelKind kind{};
+  bool slow_to_compile = false;
 };
 
 // A launch of a function: `grid` blocks of `threads` threads, numbered in x.

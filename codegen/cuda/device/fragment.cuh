@@ -61,7 +61,8 @@ struct FmaFragment {
   template <int kColumns>
   __device__ __forceinline__ static void scores(float (&s)[kRows][kColumns], const float* a, const float* b, int stride,
                                                 int depth) {
-#pragma unroll 2
+    // 256 multiply-adds hide the loads of the next step; more only cost registers and the compiler's time.
+#pragma unroll(kRows* kColumns < 64 ? 2 : 1)
     for (int k = 0; k < depth; k += 4) {
       Vector<float, 4> x[kRows];
 #pragma unroll

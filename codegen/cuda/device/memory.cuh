@@ -27,6 +27,12 @@ __device__ __forceinline__ bool is_aligned(const void* pointer) {
   return reinterpret_cast<size_t>(pointer) % kBytes == 0;
 }
 
+// p, which is known to be aligned: what is_aligned asks of it is decided when it is compiled.
+template <int kBytes, typename T>
+__device__ __forceinline__ T* known_aligned(T* p) {
+  return static_cast<T*>(__builtin_assume_aligned(p, kBytes));
+}
+
 // What p points at without const.
 template <typename T>
 struct Element {
