@@ -112,7 +112,7 @@ ValueId Graph::add_input(Type type, InputRole role, std::string input_name, std:
   values_.push_back(Value{std::move(type), kNoNode, static_cast<int32_t>(inputs_.size()), input_name, {}});
   value_alive_.push_back(true);
   external_uses_.push_back(0);
-  inputs_.push_back(GraphInput{id, role, std::move(input_name), std::move(initializer), trainable});
+  inputs_.push_back(GraphInput{id, role, std::move(input_name), std::move(initializer), trainable, 0});
   return id;
 }
 
@@ -249,6 +249,7 @@ Graph Graph::clone(std::vector<ValueId>* map) const {
   const auto mapped = [&](ValueId id) { return id.valid() ? ids[static_cast<size_t>(id.index)] : kNoValue; };
   for (const GraphInput& input : inputs_) {
     const ValueId id = copy.add_input(type(input.value), input.role, input.name, input.initializer, input.trainable);
+    copy.inputs_.back().initial = input.initial;
     copy.set_name(id, value(input.value).name);
     ids[static_cast<size_t>(input.value.index)] = id;
   }

@@ -78,9 +78,12 @@ std::optional<InputRole> input_role_from_name(std::string_view name);
 struct GraphInput {
   ValueId value;
   InputRole role = InputRole::data;
-  std::string name;         // unique in the graph: how users and files call it (weight: its recovered name)
-  std::string initializer;  // weight: the ONNX initializer's name in the file, else empty
-  bool trainable = false;   // weight only
+  std::string name;  // unique in the graph: how users and files call it (weight: its recovered name)
+  // weight: the ONNX initializer's name in the file; state: the weight (its name here) that it is a copy of, rounded to
+  // its own dtype, from the first step on; else empty
+  std::string initializer;
+  bool trainable = false;  // weight only
+  double initial = 0;      // state that is no copy: every element at the first step
 };
 
 // What a graph output is. `gradient` outputs exist with `--optimizer none`.

@@ -193,7 +193,7 @@ struct ScatterWork {
 
 // C = A·B + Σ addends for every point of `batch`, summed over `sums`; strides in elements. One of each matrix's two
 // strides is 1 (or its extent is). Executed by the library. Buffers: A, B, the addends, C. An addend may lie where C
-// does, element by element.
+// does, element by element. All are f32, or without addends all bf16 or f16, with sums in f32.
 struct MatmulWork {
   struct Batch {
     int64_t extent = 1, a = 0, b = 0, c = 0;
@@ -246,7 +246,7 @@ enum class LossReduction : uint8_t { none, sum, mean };
 
 // linear_cross_entropy, the gradients of it, or both at once (a fused node that holds the two). Rows come in chunks,
 // each chunk's logits lie in scratch, and products run over tiles of classes and blocks of the depth. With the
-// gradients that takes three products, one without. Buffers: what the node reads, its results.
+// gradients that takes three products, one without. x and dx may be 16-bit. Buffers: what the node reads, its results.
 struct LinearCrossEntropyWork {
   // An operand or result that may be absent (-1). Row r lies at (r / inner_rows)·outer_stride + (r % inner_rows)·
   // row_stride; of w, dw, bias and dbias a row is a class.

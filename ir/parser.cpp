@@ -173,9 +173,15 @@ class Parser {
     std::string initializer;
     if (accept("initializer")) initializer = expect(TokenKind::text, "the initializer's name in quotes").text;
     const bool trainable = accept("trainable");
-    if (*role != InputRole::weight && (trainable || !initializer.empty()))
-      fail(name, "only weights have an initializer or are trainable");
+    if (trainable && *role != InputRole::weight) fail(name, "only weights are trainable");
+    if (!initializer.empty() && *role != InputRole::weight && *role != InputRole::state)
+      fail(name, "only weights and states have an initializer");
     define(scope, names[0], scope.graph.add_input(types[0], *role, name.text, std::move(initializer), trainable));
+    if (!accept("initial")) return;
+    if (*role != InputRole::state) fail(name, "only states have an initial value");
+    const Token number = shift();
+    scope.graph.mutable_input(scope.graph.inputs().size() - 1).initial =
+        located(number, [&] { return real_literal(number); });
   }
 
   void parse_output(Scope& scope) {

@@ -119,6 +119,7 @@ class Printer {
     std::string extra;
     if (!input.initializer.empty()) extra += " initializer " + quote(input.initializer);
     if (input.trainable) extra += " trainable";
+    if (input.initial != 0) extra += " initial " + print_real(input.initial);
     line("{}: {} = input {} {}{}", names.of(input.value), to_string(graph.type(input.value)),
          input_role_name(input.role), quote(input.name), extra);
   }

@@ -199,10 +199,12 @@ class Verification {
       if (!graph_.alive(input.value) || graph_.value(input.value).producer.valid() ||
           graph_.value(input.value).output != static_cast<int32_t>(i))
         fail("input_names", kNoNode, fmt::format("input \"{}\" is not value {}", input.name, input.value.index));
-      const bool weight = input.role == InputRole::weight;
-      if (!weight && (input.trainable || !input.initializer.empty()))
+      const bool weight = input.role == InputRole::weight, state = input.role == InputRole::state;
+      if (!weight && (input.trainable || (!state && !input.initializer.empty())))
         fail("input_names", kNoNode,
              fmt::format("input \"{}\" is no weight, but trainable or an initializer", input.name));
+      if (!state && input.initial != 0)
+        fail("input_names", kNoNode, fmt::format("input \"{}\" is no state, but has an initial value", input.name));
     }
   }
 

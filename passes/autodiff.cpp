@@ -16,6 +16,7 @@
 #include "ir/builder.h"
 #include "ir/op_def.h"
 #include "ir/support/error.h"
+#include "passes/loss.h"
 
 #include <fmt/ranges.h>
 
@@ -80,7 +81,8 @@ std::string describe(const Graph& graph, const Node& node) {
 
 class ReverseSweep {
  public:
-  ReverseSweep(Graph& graph, ValueId loss, std::vector<bool> active, const VjpListener& listener)
+  // `scale`: the gradient of the loss; kNoValue: 1.
+  ReverseSweep(Graph& graph, ValueId loss, ValueId scale, std::vector<bool> active, const VjpListener& listener)
       : graph_(graph),
         builder_(graph, Origin{Phase::backward, {}, {}}),
         listener_(listener),
@@ -88,7 +90,7 @@ class ReverseSweep {
         active_(std::move(active)),
         gradients_(static_cast<size_t>(graph.value_limit())) {
     refuse_missing_rules(loss);
-    run(loss);
+    run(loss, scale);
   }
 
   // kNoValue where no path leads from the value to the loss.
@@ -118,11 +120,13 @@ class ReverseSweep {
                  refused.size() == 1 ? "" : "s", fmt::join(refused, ", "));
   }
 
-  void run(ValueId loss) {
+  void run(ValueId loss, ValueId scale) {
     if (!active(loss)) return;
     const NodeId producer = graph_.value(loss).producer;
     if (producer.valid()) set_origin(graph_.node(producer));
-    accumulate(loss, builder_.full(1, graph_.type(loss)));
+    const Type& type = graph_.type(loss);
+    accumulate(loss,
+               scale.valid() ? builder_.expand(builder_.cast(scale, type.dtype), type.shape) : builder_.full(1, type));
     for (size_t i = order_.size(); i-- > 0;) differentiate_node(order_[i]);
   }
 
@@ -175,6 +179,14 @@ class ReverseSweep {
   std::vector<ValueId> gradients_;
 };
 
+// The state that the loss is multiplied by in fp16, before the first gradient is (see unscale).
+ValueId add_loss_scale(Graph& graph, const TrainOptions& options) {
+  if (options.precision != Precision::fp16) return kNoValue;
+  const ValueId scale = graph.add_input(Type{Dtype::f32, {}}, InputRole::state, std::string(kLossScale));
+  graph.mutable_input(graph.inputs().size() - 1).initial = options.loss_scale.init;
+  return scale;
+}
+
 // VJPs may build what no target asks for.
 void erase_dead(Graph& graph, int32_t first_new) {
   for (NodeId id = graph.last(); id.valid();) {
@@ -218,7 +230,8 @@ std::vector<bool> differentiated_values(const Graph& graph, const TrainOptions& 
 void differentiate(Graph& graph, PassContext& context, const VjpListener& listener) {
   const std::vector<Target> targets = targets_of(graph, context.options);
   const int32_t first_new = graph.node_limit();
-  const ReverseSweep sweep(graph, loss_of(graph), differentiated_values(graph, context.options), listener);
+  const std::vector<bool> active = differentiated_values(graph, context.options);
+  const ReverseSweep sweep(graph, loss_of(graph), add_loss_scale(graph, context.options), active, listener);
   std::vector<std::string> unreached;
   for (const Target& target : targets) {
     if (const ValueId gradient = sweep.gradient(target.input); gradient.valid())

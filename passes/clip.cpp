@@ -8,9 +8,9 @@
 
 #include "ir/builder.h"
 #include "ir/support/error.h"
+#include "passes/gradient_norm.h"
 #include "passes/pass.h"
 
-#include <numeric>
 #include <vector>
 
 namespace stepc {
@@ -19,41 +19,13 @@ namespace {
 constexpr std::string_view kGradNorm = "grad_norm";
 constexpr double kNormEpsilon = 1e-6;
 
-std::vector<int64_t> all_axes(const Shape& shape) {
-  std::vector<int64_t> axes(shape.rank());
-  std::iota(axes.begin(), axes.end(), 0);
-  return axes;
-}
-
-// Adds neighbours until one is left: the error grows with the logarithm of the number of terms.
-ValueId pairwise_sum(Builder& b, std::vector<ValueId> terms) {
-  while (terms.size() > 1) {
-    std::vector<ValueId> sums;
-    for (size_t i = 0; i + 1 < terms.size(); i += 2) sums.push_back(b.add(terms[i], terms[i + 1]));
-    if (terms.size() % 2 == 1) sums.push_back(terms.back());
-    terms = std::move(sums);
-  }
-  return terms[0];
-}
-
-ValueId global_norm(Builder& b, std::span<const GraphOutput> gradients) {
-  std::vector<ValueId> squares;
-  for (const GraphOutput& gradient : gradients) {
-    const ValueId g = b.dtype(gradient.value) == Dtype::f64 ? gradient.value : b.cast(gradient.value, Dtype::f32);
-    squares.push_back(b.cast(b.reduce_sum(b.mul(g, g), all_axes(b.shape(g)), /*keepdims=*/false), Dtype::f32));
-  }
-  return b.unary(Op::sqrt, pairwise_sum(b, std::move(squares)));
-}
-
 bool run(Graph& graph, PassContext& context) {
   const std::optional<double> max_norm = context.options.clip_norm;
   if (max_norm && !(*max_norm > 0)) user_error("--clip-norm {}: the norm must be positive", *max_norm);
   if (!max_norm && !context.options.want_grad_norm) return false;
-  std::vector<GraphOutput> gradients;
-  for (const GraphOutput& output : graph.outputs()) {
+  for (const GraphOutput& output : graph.outputs())
     if (output.name == kGradNorm) return false;
-    if (output.role == OutputRole::gradient && output.name.starts_with("grad/")) gradients.push_back(output);
-  }
+  const std::vector<GraphOutput> gradients = weight_gradients(graph);
   if (gradients.empty()) {
     if (max_norm) context.note("nothing to clip: no trainable weight has a gradient");
     return false;

@@ -15,6 +15,11 @@ constexpr std::string_view kLossBesideOutput = "stepc.loss";
 constexpr std::string_view kLossSum = "loss_sum";
 constexpr std::string_view kLossCount = "loss_count";
 
+// --precision fp16: the state that the loss is multiplied by, also a metric, and the metric that says whether the step
+// changed nothing because a gradient was not finite.
+constexpr std::string_view kLossScale = "loss_scale";
+constexpr std::string_view kSkipped = "skipped";
+
 // The name that the step's loss has or will have.
 std::string_view loss_output_name(const Graph& graph);
 

@@ -6,11 +6,12 @@
 //           m += (g-m)·(1-β1);  v = v·β2 + g²·(1-β2);  t += 1
 //
 // States start at zero, t included (so that sgd's first b is g, as in PyTorch). Moments are f32 or wider, whatever the
-// weight's dtype. 1-βᵗ is taken in f64: in f32 1-0.999 has lost four digits. (Kingma and Ba, 2015; Loshchilov and
-// Hutter, 2019.)
+// weight's dtype. 1-βᵗ is taken in f64: in f32 1-0.999 has lost four digits. With dynamic loss scaling (unscale) a
+// skipped step changes none of them. (Kingma and Ba, 2015; Loshchilov and Hutter, 2019.)
 
 #include "ir/builder.h"
 #include "ir/support/error.h"
+#include "passes/loss.h"
 #include "passes/pass.h"
 
 #include <vector>
@@ -46,7 +47,10 @@ std::string scope_of(std::string_view parameter) {
 class Optimizer {
  public:
   Optimizer(Graph& graph, const OptimizerOptions& options)
-      : graph_(graph), options_(options), b_(graph, Origin{Phase::optimizer, {}, {}}) {}
+      : graph_(graph), options_(options), b_(graph, Origin{Phase::optimizer, {}, {}}) {
+    for (const GraphOutput& output : graph.outputs())
+      if (output.name == kSkipped && output.role == OutputRole::metric) skipped_ = output.value;
+  }
 
   void update_all(std::span<const Parameter> parameters) {
     if (options_.kind != OptimizerKind::sgd) count_step();
@@ -55,14 +59,22 @@ class Optimizer {
       const Dtype stored = b_.dtype(parameter.weight);
       const Dtype computed = stored == Dtype::f64 ? Dtype::f64 : Dtype::f32;
       const ValueId p = b_.cast(parameter.weight, computed);
-      const ValueId g = b_.cast(parameter.gradient.value, computed);
+      const ValueId g = kept_gradient(b_.cast(parameter.gradient.value, computed));
       const ValueId updated = options_.kind == OptimizerKind::sgd ? sgd(parameter, p, g) : adam(parameter, p, g);
-      graph_.add_state(parameter.weight, b_.cast(updated, stored));
+      update(parameter.weight, b_.cast(updated, stored));
       graph_.remove_output(parameter.gradient.name);
     }
   }
 
  private:
+  // In a skipped step 0: nothing of the update, whose results are dropped then, can be made before it is known.
+  ValueId kept_gradient(ValueId g) { return skipped_.valid() ? b_.select(skipped_, b_.scalar_like(0, g), g) : g; }
+
+  // What a weight or state becomes: what it was where the step is skipped.
+  void update(ValueId old, ValueId updated) {
+    graph_.add_state(old, skipped_.valid() ? b_.select(skipped_, old, updated) : updated);
+  }
+
   std::string state_name(std::string_view what) const {
     return fmt::format("{}.{}", optimizer_kind_name(options_.kind), what);
   }
@@ -75,7 +87,7 @@ class Optimizer {
   void count_step() {
     const ValueId old_step = graph_.add_input(Type{Dtype::i64, {}}, InputRole::state, state_name("step"));
     const ValueId step = b_.add(old_step, 1);
-    graph_.add_state(old_step, step);
+    update(old_step, step);
     const ValueId t = b_.cast(step, Dtype::f64);
     const auto correction = [&](double beta) {
       return b_.sub(b_.scalar(1, Dtype::f64), b_.binary(Op::pow, b_.scalar(beta, Dtype::f64), t));
@@ -93,7 +105,7 @@ class Optimizer {
     if (options_.momentum != 0) {
       const ValueId buffer = add_state_input(b_.type(p), "momentum", parameter.name);
       direction = b_.add(b_.mul(buffer, options_.momentum), direction);
-      graph_.add_state(buffer, direction);
+      update(buffer, direction);
     }
     return b_.sub(p, b_.mul(direction, options_.lr));
   }
@@ -104,8 +116,8 @@ class Optimizer {
     const ValueId old_v = add_state_input(b_.type(p), "v", parameter.name);
     const ValueId m = b_.add(old_m, b_.mul(b_.sub(g, old_m), 1 - options_.beta1));
     const ValueId v = b_.add(b_.mul(old_v, options_.beta2), b_.mul(b_.mul(g, g), 1 - options_.beta2));
-    graph_.add_state(old_m, m);
-    graph_.add_state(old_v, v);
+    update(old_m, m);
+    update(old_v, v);
     const ValueId root = b_.div(b_.unary(Op::sqrt, v), b_.cast(root_correction_, b_.dtype(p)));
     const ValueId direction = b_.div(m, b_.add(root, options_.eps));
     const bool decoupled = options_.kind == OptimizerKind::adamw && options_.weight_decay != 0;
@@ -116,6 +128,7 @@ class Optimizer {
   Graph& graph_;
   const OptimizerOptions& options_;
   Builder b_;
+  ValueId skipped_;          // bool, kNoValue where no step is
   ValueId step_size_;        // f64
   ValueId root_correction_;  // f64
 };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ir/dtype.h"
 #include "passes/fusion/override.h"
 
 #include <cstdint>
@@ -43,6 +44,19 @@ struct OptimizerOptions {
   double momentum = 0;
 };
 
+// What contractions, and what flows between them, are stored in (docs/precision.md). tf32 changes products on CUDA
+// alone.
+enum class Precision : uint8_t { fp32, bf16, fp16, tf32 };
+
+// fp16: the factor of the loss and of all gradients, which small ones need to be more than zero; semantics and defaults
+// of torch.amp.GradScaler.
+struct LossScaleOptions {
+  double init = 65536;
+  double growth = 2;     // after `interval` steps in a row with finite gradients
+  double backoff = 0.5;  // after a step without, which changes no weight
+  int64_t interval = 2000;
+};
+
 // How much `fuse` merges.
 enum class FuseLevel : uint8_t { off, pointwise, full };
 
@@ -55,7 +69,9 @@ struct TrainOptions {
   bool want_grad_norm = true;  // the metric grad_norm (before clipping), also where nothing is clipped
   int64_t accumulate = 1;      // micro-steps per update
   bool dropout = false;        // off: dropout is the identity
-  bool keep_outputs = false;   // the model's outputs stay outputs of the step; else only the loss needs them
+  Precision precision = Precision::fp32;
+  LossScaleOptions loss_scale{};  // fp16
+  bool keep_outputs = false;      // the model's outputs stay outputs of the step; else only the loss needs them
   FuseLevel fuse = FuseLevel::full;
   bool fuse_loss = true;                     // level full: a cross-entropy takes in the linear layer before it
   bool fuse_attention = true;                // level full: attention is one kernel; else it is its parts
@@ -69,6 +85,13 @@ std::string_view loss_kind_name(LossKind kind);
 // is 0.01 for adamw and 0 for the others, as in PyTorch.
 OptimizerOptions parse_optimizer(std::string_view text);
 std::string_view optimizer_kind_name(OptimizerKind kind);
+// "fp32", "bf16", "fp16", "tf32".
+Precision parse_precision(std::string_view text);
+std::string_view precision_name(Precision precision);
+// The 16-bit type of mixed precision, nullopt without.
+std::optional<Dtype> low_dtype(Precision precision);
+// "init=65536,growth=2,backoff=0.5,interval=2000", each of which may be left out.
+LossScaleOptions parse_loss_scale(std::string_view text);
 // "off", "pointwise", "full".
 FuseLevel parse_fuse_level(std::string_view text);
 std::string_view fuse_level_name(FuseLevel level);

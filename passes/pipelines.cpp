@@ -21,12 +21,17 @@ std::vector<const Pass*> default_pipeline() {
   add("raise-composites");
   add("fuse-loss");
   add("decompose");
+  // Before the derivative is taken, so that gradients have the dtypes of their values.
+  add("precision");
   // From here on there is a backward. Each pass takes the gradients from the one before: sums over micro-steps are
   // averaged before the norm is taken, and the norm scales what the optimizer sees.
   add("autodiff");
   add("accumulate");
+  add("unscale");
   add("clip");
   add("optimizer");
+  // Updates exist, which write the 16-bit copies.
+  add("copy-weights");
   // What stayed whole for the sake of its derivative and has no kernel of its own comes apart now.
   add("lower");
   // Derivative formulas leave views, neutral factors and repeated work behind, also between forward and backward.

@@ -31,15 +31,16 @@ void print_linear_cross_entropy(Text& text, const Kernel& kernel) {
   const auto f32 = [](double value) { return literal_text(value, Dtype::f32); };
   const std::string_view label =
       kernel.buffers[static_cast<size_t>(work.labels.buffer)].dtype == Dtype::i32 ? "int32_t" : "int64_t";
-  text.line("const LossProblem<{}> problem = {{", label);
+  const std::string_view x = tile_element(kernel.buffers[static_cast<size_t>(work.x.buffer)].dtype);
+  text.line("const LossProblem<{}, {}> problem = {{", label, x);
   text.line("  .rows = {}, .classes = {}, .group_tiles = {},", work.rows, work.classes, work.group_tiles);
   text.line("  .smoothing = {}, .z_loss = {},", f32(work.smoothing), f32(work.z_loss));
   text.line("  .ignore_index = {},", work.ignore_index == std::numeric_limits<int64_t>::min()
                                          ? "INT64_MIN"
                                          : fmt::format("{}", work.ignore_index));
   text.line("  .mean = {}, .total = {},", work.reduction == LossReduction::mean, work.reduction != LossReduction::none);
-  print_rows(text, work, "x", work.x, "float");
-  print_rows(text, work, "dx", work.dx, "float");
+  print_rows(text, work, "x", work.x, x);
+  print_rows(text, work, "dx", work.dx, x);
   text.line("  .x_column_stride = {}, .dx_column_stride = {},", work.x.column_stride, work.dx.column_stride);
   print_matrix(text, "w", work.w);
   print_matrix(text, "dw", work.dw);
@@ -52,9 +53,9 @@ void print_linear_cross_entropy(Text& text, const Kernel& kernel) {
   const Work::Scratch& scratch = work.scratch;
   text.line("  .x_rows = {}, .x_columns = {}, .logits = {}, .statistics = {}, .partial_dx = {}, .losses = {}}};",
             scratch.x_rows, scratch.x_columns, scratch.logits, scratch.statistics, scratch.partial_dx, scratch.losses);
-  text.line("LinearCrossEntropy<{}, {}, {}, {}, {}, {}, {}, {}>(args, problem).run();", work.chunk_rows,
+  text.line("LinearCrossEntropy<{}, {}, {}, {}, {}, {}, {}, {}, {}>(args, problem).run();", work.chunk_rows,
             work.class_tile, work.depth, work.depth_step, work.dx.buffer >= 0, work.dw.buffer >= 0,
-            work.dbias.buffer >= 0, label);
+            work.dbias.buffer >= 0, label, x);
 }
 
 }  // namespace stepc::cpu

@@ -86,7 +86,7 @@ class Description {
     const Node& node = parts_.either();
     const Shape& x = parts_.home->shape(node.inputs[0]);
     const Shape& w = parts_.home->shape(node.inputs[1]);
-    refuse_what_is_not_carried(parts_.home->dtype(node.inputs[0]), x, w);
+    refuse_what_is_not_carried(node, x, w);
     const CrossEntropyRules rules(node.attrs);
     rows_ = Shape(Dims(x.begin(), x.end() - 1));
     work_.rows = rows_.numel();
@@ -109,8 +109,10 @@ class Description {
   }
 
  private:
-  static void refuse_what_is_not_carried(Dtype dtype, const Shape& x, const Shape& w) {
-    if (dtype != Dtype::f32) throw Untraceable{fmt::format("linear cross-entropy in {}", dtype_name(dtype))};
+  void refuse_what_is_not_carried(const Node& node, const Shape& x, const Shape& w) const {
+    const Dtype of_x = parts_.home->dtype(node.inputs[0]), of_w = parts_.home->dtype(node.inputs[1]);
+    if (of_w != Dtype::f32 || of_x == Dtype::f64)
+      throw Untraceable{fmt::format("linear cross-entropy of {} and {}", dtype_name(of_x), dtype_name(of_w))};
     if (w[0] == 0 || w[1] == 0) throw Untraceable{fmt::format("linear cross-entropy over weights {}", to_string(w))};
     constexpr int64_t kMost = int64_t{1} << 30;  // classes are counted in 32 bits
     if (w[0] > kMost || x.numel() / w[1] > kMost)

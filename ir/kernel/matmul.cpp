@@ -94,7 +94,7 @@ void append_batch(MatmulWork& work, const std::vector<Axis>& axes, size_t chosen
   }
 }
 
-bool is_f32(const Graph& graph, ValueId value) { return graph.dtype(value) == Dtype::f32; }
+bool is_library_dtype(Dtype dtype) { return dtype == Dtype::f32 || dtype == Dtype::bf16 || dtype == Dtype::f16; }
 
 }  // namespace
 
@@ -103,8 +103,10 @@ std::optional<Product> product_of(const Graph& graph, std::span<const NodeId> no
   if (contraction == nodes.end()) return std::nullopt;
   const Node& node = graph.node(*contraction);
   Product product{&node, node.inputs[0], node.inputs[1], {}, node.outputs[0]};
-  if (!is_f32(graph, product.a) || !is_f32(graph, product.b) || node.attrs.dtype("accumulate") != Dtype::f32)
-    return std::nullopt;
+  const Dtype dtype = graph.dtype(product.a);
+  if (!is_library_dtype(dtype) || node.attrs.dtype("accumulate") != Dtype::f32) return std::nullopt;
+  // An addition to what was rounded to 16 bits rounds again: a kernel of its own.
+  if (nodes.size() > 1 && dtype != Dtype::f32) return std::nullopt;
   for (size_t additions = 1; additions < nodes.size(); ++additions) {
     const std::vector<Use>& uses = graph.value(product.result).uses;
     if (uses.size() != 1 || graph.is_output(product.result)) return std::nullopt;

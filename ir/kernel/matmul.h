@@ -16,8 +16,8 @@ struct Product {
   ValueId result;
 };
 
-// What some nodes of a graph compute, where that is one f32 product: a contraction and additions one after the other,
-// each of one more value from elsewhere to a result of the contraction's shape.
+// What some nodes of a graph compute, where that is one product: a contraction, and if it is f32 additions one after
+// the other, each of one more value from elsewhere to a result of the contraction's shape.
 std::optional<Product> product_of(const Graph& graph, std::span<const NodeId> nodes);
 
 // The product of a contraction, or of a fused node of nothing else, over the operands and the result of the node.

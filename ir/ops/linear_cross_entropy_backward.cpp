@@ -94,11 +94,11 @@ std::vector<ValueId> decompose(Builder& b, const Graph& graph, NodeId id) {
   const NodeId loss = b.make_node(Op::cross_entropy, {logits, labels}, cross_entropy_attrs(attrs));
   const ValueId gradient =
       logits_gradient(b, rules, to_statistics(b, logits), labels, graph.node(loss).outputs[1], upstream);
-  const ValueId d = b.cast(gradient, b.dtype(x));
+  const ValueId d = b.cast(gradient, b.dtype(w));
   const size_t row_axes = b.shape(labels).rank();
   std::vector<ValueId> results;
-  if (wanted.x) results.push_back(b.contraction(d, w, linear_spec(row_axes, 'y', 'w', 'x')));
-  if (wanted.w) results.push_back(b.contraction(d, x, linear_spec(row_axes, 'y', 'x', 'w')));
+  if (wanted.x) results.push_back(b.cast(b.contraction(d, w, linear_spec(row_axes, 'y', 'w', 'x')), b.dtype(x)));
+  if (wanted.w) results.push_back(b.contraction(d, b.cast(x, b.dtype(w)), linear_spec(row_axes, 'y', 'x', 'w')));
   if (wanted.bias) results.push_back(b.cast(b.sum_to(gradient, b.shape(bias)), b.dtype(bias)));
   return results;
 }

@@ -7,7 +7,8 @@ namespace stepc {
 
 LinearLogits infer_linear_logits(const InferArgs& args, size_t bias) {
   const Type &x = args.in(0), &w = args.in(1);
-  if (!is_float(x.dtype) || w.dtype != x.dtype || (args.has(bias) && args.in(bias).dtype != x.dtype))
+  const bool fits = w.dtype == x.dtype || w.dtype == statistics_dtype(x.dtype);
+  if (!is_float(x.dtype) || !fits || (args.has(bias) && args.in(bias).dtype != w.dtype))
     user_error("x {}, w {}{} have no common float type", to_string(x), to_string(w),
                args.has(bias) ? fmt::format(", bias {}", to_string(args.in(bias))) : std::string());
   if (x.shape.rank() == 0 || w.shape.rank() != 2 || w.shape[1] != x.shape[x.shape.rank() - 1])
@@ -36,7 +37,7 @@ std::string linear_spec(size_t row_axes, char a, char b, char result) {
 }
 
 ValueId linear_logits(Builder& b, ValueId x, ValueId w, ValueId bias) {
-  const ValueId logits = b.contraction(x, w, linear_spec(b.shape(x).rank() - 1, 'x', 'w', 'y'));
+  const ValueId logits = b.contraction(b.cast(x, b.dtype(w)), w, linear_spec(b.shape(x).rank() - 1, 'x', 'w', 'y'));
   return bias.valid() ? b.add(logits, bias) : logits;
 }
 

@@ -10,7 +10,7 @@
 namespace stepc {
 
 // What linear_cross_entropy and its backward share: logits = x·wᵀ + bias of x [N.., K], w [C, K] and bias [C] or none,
-// one label per row.
+// one label per row. x may be 16-bit where w and bias are f32: then so is what is summed over rows.
 struct LinearLogits {
   Shape rows;
   int64_t classes = 0, depth = 0;

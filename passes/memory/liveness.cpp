@@ -45,12 +45,12 @@ class ClassOfBlock {
   std::vector<std::optional<MemoryClass>> classes_;
 };
 
-MemoryClass class_of_input(InputRole role) {
-  switch (role) {
+MemoryClass class_of_input(const GraphInput& input) {
+  switch (input.role) {
     case InputRole::data:
     case InputRole::label: return MemoryClass::activation;
     case InputRole::weight: return MemoryClass::weight;
-    case InputRole::state: return MemoryClass::optimizer;
+    case InputRole::state: return input.initializer.empty() ? MemoryClass::optimizer : MemoryClass::weight;
     case InputRole::accumulator: return MemoryClass::gradient;
   }
   return MemoryClass::temporary;
@@ -92,7 +92,7 @@ void Liveness::add_inputs() {
     const bool persistent = input.role != InputRole::data && input.role != InputRole::label;
     block_of_[static_cast<size_t>(input.value.index)] = static_cast<int32_t>(blocks_.size());
     blocks_.push_back(
-        {input.value, graph_.type(input.value).bytes(), class_of_input(input.role), persistent, 0, final_step_});
+        {input.value, graph_.type(input.value).bytes(), class_of_input(input), persistent, 0, final_step_});
   }
 }
 

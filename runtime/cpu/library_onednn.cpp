@@ -1,6 +1,7 @@
 #include "ir/support/error.h"
 #include "runtime/cpu/convolution.h"
 #include "runtime/cpu/library.h"
+#include "runtime/cpu/low_matmul.h"
 #include "runtime/cpu/matmul.h"
 
 #include <dnnl.h>
@@ -16,6 +17,18 @@ class Product : public LibraryLaunch {
 
  private:
   MatmulLaunch launch_;
+};
+
+class LowProduct : public LibraryLaunch {
+ public:
+  LowProduct(const MatmulWork& work, Dtype dtype) : launch_(work, dtype) {}
+  int64_t scratch_bytes() const override { return launch_.scratch_bytes(); }
+  void run(ThreadPool& pool, std::span<void* const> buffers, void* scratch) const override {
+    launch_.run(pool, buffers, scratch);
+  }
+
+ private:
+  LowMatmulLaunch launch_;
 };
 
 class Convolving : public LibraryLaunch {
@@ -39,7 +52,11 @@ std::optional<std::string> onednn_version() {
 }
 
 std::unique_ptr<LibraryLaunch> make_library_launch(const Kernel& kernel) {
-  if (const auto* matmul = std::get_if<MatmulWork>(&kernel.work)) return std::make_unique<Product>(*matmul);
+  if (const auto* matmul = std::get_if<MatmulWork>(&kernel.work)) {
+    const Dtype dtype = kernel.buffers[0].dtype;
+    if (dtype == Dtype::f32) return std::make_unique<Product>(*matmul);
+    return std::make_unique<LowProduct>(*matmul, dtype);
+  }
   const auto* convolution = std::get_if<ConvolutionWork>(&kernel.work);
   CHECK(convolution != nullptr, "{} is no library kernel", kernel_kind_name(kernel.kind));
   return std::make_unique<Convolving>(*convolution);

@@ -1,6 +1,7 @@
 #include "runtime/cpu/matmul.h"
 
 #include "ir/support/error.h"
+#include "runtime/cpu/batch_offsets.h"
 
 #include <dnnl.h>
 
@@ -11,28 +12,11 @@
 namespace stepc {
 namespace {
 
-struct Offsets {
-  int64_t a = 0, b = 0, c = 0;
-};
-
 // A line of an addend: its first element and the stride to the next.
 struct Line {
   const float* data;
   int64_t stride;
 };
-
-// Offsets of point `index` of the axes' space, row-major.
-Offsets offsets_of(const std::vector<MatmulWork::Batch>& axes, int64_t index) {
-  Offsets result;
-  for (size_t i = axes.size(); i-- > 0;) {
-    const int64_t at = index % axes[i].extent;
-    index /= axes[i].extent;
-    result.a += at * axes[i].a;
-    result.b += at * axes[i].b;
-    result.c += at * axes[i].c;
-  }
-  return result;
-}
 
 int64_t offset_of(const MatmulWork::Addend& addend, const std::vector<MatmulWork::Batch>& axes, int64_t index) {
   int64_t offset = 0;
@@ -41,12 +25,6 @@ int64_t offset_of(const MatmulWork::Addend& addend, const std::vector<MatmulWork
     index /= axes[i].extent;
   }
   return offset;
-}
-
-int64_t points(const std::vector<MatmulWork::Batch>& axes) {
-  int64_t count = 1;
-  for (const MatmulWork::Batch& axis : axes) count *= axis.extent;
-  return count;
 }
 
 // to[j] = Σ lines[i][j], in the order of the lines, one of which may be `to`.
@@ -118,11 +96,11 @@ void MatmulLaunch::start_with_addends(ThreadPool& pool, std::span<void* const> b
 }
 
 void MatmulLaunch::run_batch(ThreadPool& pool, std::span<void* const> buffers, int64_t batch) const {
-  const Offsets at = offsets_of(work_.batch, batch);
+  const BatchOffsets at = offsets_of(work_.batch, batch);
   float* const c = static_cast<float*>(buffers.back()) + at.c;
   if (!work_.addends.empty()) start_with_addends(pool, buffers, batch, c);
   for (int64_t sum = 0; sum < sums_; ++sum) {
-    const Offsets part = offsets_of(work_.sums, sum);
+    const BatchOffsets part = offsets_of(work_.sums, sum);
     const bool first = sum == 0 && work_.addends.empty();
     multiply(static_cast<const float*>(buffers[0]) + at.a + part.a,
              static_cast<const float*>(buffers[1]) + at.b + part.b, c, first ? 0.0F : 1.0F);

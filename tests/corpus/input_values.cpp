@@ -28,6 +28,7 @@ const std::map<std::string, RefTensor>& InputValues::of(const Graph& graph) {
 
 RefTensor InputValues::draw(const Graph& graph, const GraphInput& input) const {
   const Type& type = graph.type(input.value);
+  if (is_copy(input)) return rounded_copy(values_.at(input.initializer), type.dtype);
   if (input.role == InputRole::weight && !model_.random_seed) return RefTensor(initial_weight(model_, input).view());
   if (input.role == InputRole::weight) return random_value(graph, input, {.magnitude = kWeightMagnitude});
   if (input.role == InputRole::state || input.role == InputRole::accumulator || is_float(type.dtype))

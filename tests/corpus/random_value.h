@@ -19,6 +19,10 @@ struct ValueRange {
 // second moments never are.
 RefTensor random_value(const Graph& graph, const GraphInput& input, const ValueRange& range = {});
 
+// Whether an input is state that begins as a copy of a weight, and such a copy of a float tensor.
+inline bool is_copy(const GraphInput& input) { return input.role == InputRole::state && !input.initializer.empty(); }
+RefTensor rounded_copy(const RefTensor& tensor, Dtype dtype);
+
 // One for every input of a graph.
 std::map<std::string, RefTensor> random_values(const Graph& graph);
 

@@ -45,7 +45,7 @@ class Comparison {
       const GraphInput& a = a_.inputs()[i];
       const GraphInput& b = b_.inputs()[i];
       if (!define(a.value, b.value) || a.role != b.role || a.name != b.name || a.initializer != b.initializer ||
-          a.trainable != b.trainable)
+          a.trainable != b.trainable || a.initial != b.initial)
         return false;
     }
     return true;

@@ -23,6 +23,7 @@ TrainOptions options_of(const File& file) {
   if (!file.setting("grad-inputs").empty()) options.grad_inputs = file.setting("grad-inputs");
   if (!file.setting("clip").empty()) options.clip_norm = std::stod(file.setting("clip"));
   if (!file.setting("accumulate").empty()) options.accumulate = std::stoll(file.setting("accumulate"));
+  if (!file.setting("precision").empty()) options.precision = parse_precision(file.setting("precision"));
   if (!file.setting("fuse").empty()) options.fuse = parse_fuse_level(file.setting("fuse"));
   options.keep_outputs = file.setting("keep-outputs") == "true";
   return options;

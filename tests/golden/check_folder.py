@@ -2,7 +2,7 @@
 """Checks every model of a folder of real exports against what PyTorch computed for it.
 
     check_folder.py DIR [--stepc PROGRAM] [--only REGEX] [--trajectories REGEX] [--fuse LEVEL]
-                    [--target NAME] [--runs REGEX]
+                    [--target NAME] [--precision NAME] [--runs REGEX]
 
 DIR holds FAMILY_EXPORTER[_VARIANT].onnx, FAMILY_golden.npz (loss, outputs, gradients), FAMILY_trajectory.npz (20 steps
 of AdamW and SGD, clipped and not) and param_map.json (which initializer holds which parameter). Each model goes through
@@ -70,8 +70,10 @@ class Folder:
     def __init__(self, arguments):
         self.folder = arguments.dir
         self.stepc = arguments.stepc
-        self.step_options = ["--fuse", arguments.fuse] if arguments.fuse else []
-        self.step_options += ["--target", arguments.target] if arguments.target else []
+        self.step_options = []
+        for option in ["fuse", "target", "precision"]:
+            if value := getattr(arguments, option):
+                self.step_options += ["--" + option, value]
         self.target = arguments.target or "cpu"
         self.runs = {name: options for name, options in RUNS.items() if re.search(arguments.runs, name)}
         self.passed = self.failed = 0
@@ -186,6 +188,7 @@ def main():
     parser.add_argument("dir")
     parser.add_argument("--fuse", help="fusion level instead of the default")
     parser.add_argument("--target", help="target instead of the default")
+    parser.add_argument("--precision", help="bf16 or fp16: gradients then agree within 2e-2 or 4e-3 of the largest")
     parser.add_argument("--runs", default="", help="regular expression over the optimizer settings to train with")
     parser.add_argument("--stepc", default=os.environ.get("STEPC", "stepc"))
     parser.add_argument("--only", default="", help="regular expression over model names")

@@ -70,7 +70,7 @@ ValueId LossCases::rows_of(const LossCase& c) {
   dims.push_back(c.depth);
   const size_t last = c.rows.rank() - 1;
   if (c.shifted) ++dims[last];
-  const ValueId x = input(c.label + ".x", pseudo_random({Dtype::f32, Shape(dims)}, 1, -c.spread, c.spread));
+  const ValueId x = input(c.label + ".x", pseudo_random({c.x_dtype, Shape(dims)}, 1, -c.spread, c.spread));
   return c.shifted ? b_.slice_axis(x, last, 0, c.rows[last]) : x;
 }
 

@@ -23,6 +23,7 @@ struct LossCase {
   bool ignored = false;     // every label
   double spread = 1;        // of x
   Dtype label_dtype = Dtype::i64;
+  Dtype x_dtype = Dtype::f32;
 };
 
 // Graphs of a loss and its gradients, each a kernel of its own ("<label>/apart") and one for both ("<label>/joint"):

@@ -73,6 +73,21 @@ TEST(LinearCrossEntropy, OddSizesAgreeWithEvaluation) {
   expect_agreement(cases, run_on_cpu(cases.graph, cases.inputs), 2e-5);
 }
 
+// x and dx in 16 bits; everything else is summed in f32.
+TEST(LinearCrossEntropy, LowActivationsAgreeWithEvaluation) {
+  for (const auto& [dtype, rounding] : {std::pair(Dtype::bf16, 0x1p-8), std::pair(Dtype::f16, 0x1p-11)}) {
+    LossCases cases;
+    cases.add({.label = "batch", .rows = {3, 50}, .x_dtype = dtype});
+    cases.add({.label = "shifted", .rows = {3, 50}, .attrs = loss_rules("none"), .shifted = true, .x_dtype = dtype});
+    cases.add({.label = "chunks", .rows = {700}, .depth = 24, .classes = 130, .bias = true, .x_dtype = dtype});
+    cases.add({.label = "blocks", .rows = {20}, .depth = 700, .transposed = true, .x_dtype = dtype});
+    Tensors outputs = run_on_cpu(cases.graph, cases.inputs);
+    expect_agreement(cases, outputs, rounding);
+    std::erase_if(outputs, [](const auto& output) { return output.first.ends_with("/dx"); });
+    expect_agreement(cases, outputs, 2e-5);
+  }
+}
+
 // A NaN or an infinity in x, w or the bias comes out where it does in the evaluation.
 TEST(LinearCrossEntropy, SpecialNumbersAgreeWithEvaluation) {
   LossCases cases;
@@ -171,8 +186,8 @@ TEST(LinearCrossEntropyKernel, SaysWhatItDoesNotCarry) {
     }
   };
   EXPECT_EQ(why(Dtype::f32, 8, 4), "");
-  EXPECT_EQ(why(Dtype::bf16, 8, 4), "linear cross-entropy in bf16");
-  EXPECT_EQ(why(Dtype::f64, 8, 4), "linear cross-entropy in f64");
+  EXPECT_EQ(why(Dtype::bf16, 8, 4), "linear cross-entropy of bf16 and bf16");
+  EXPECT_EQ(why(Dtype::f64, 8, 4), "linear cross-entropy of f64 and f64");
   EXPECT_EQ(why(Dtype::f32, 0, 4), "linear cross-entropy over weights [4,0]");
 }
 

@@ -105,6 +105,10 @@ void restore(DriverOptions& options, const Json& from) {
   train.clip_norm = optional_at<double>(from, "clip_norm");
   train.accumulate = from.at("accumulate").get<int64_t>();
   train.dropout = text(from, "dropout") == "on";
+  train.precision = parse_precision(text(from, "precision"));
+  const Json& scale = from.at("loss_scale");
+  train.loss_scale = {scale.at("init").get<double>(), scale.at("growth").get<double>(),
+                      scale.at("backoff").get<double>(), scale.at("interval").get<int64_t>()};
   train.fuse = parse_fuse_level(text(from, "fuse"));
   train.fuse_loss = text(from, "fuse_loss") == "on";
   train.fuse_attention = from.value("fuse_attention", "on") == "on";

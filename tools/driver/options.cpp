@@ -106,6 +106,12 @@ bool parse_on_off(std::string_view option, std::string_view text) {
   return text == "on";
 }
 
+Precision parse_available_precision(const std::string& text) {
+  const Precision precision = parse_precision(text);
+  if (precision == Precision::tf32) user_error("--precision tf32 is for CUDA only; use fp32, bf16 or fp16");
+  return precision;
+}
+
 void expect_only(std::string_view option, std::string_view text, std::string_view available,
                  std::initializer_list<std::string_view> later) {
   if (text == available) return;
@@ -115,13 +121,6 @@ void expect_only(std::string_view option, std::string_view text, std::string_vie
 
 // Options of which one value works so far, and those of later releases; none of them is in the help.
 void add_later_options(CLI::App& app) {
-  add_parsed(
-      app, "--precision",
-      [](const std::string& text) {
-        expect_only("--precision", text, "fp32", {"bf16", "fp16", "tf32"});
-      },
-      "fp32")
-      ->group("");
   add_parsed(
       app, "--deterministic", [](const std::string& text) { expect_only("--deterministic", text, "on", {"off"}); },
       "on")
@@ -170,6 +169,28 @@ void add_target_options(CLI::App& app, DriverOptions& options, const std::string
       ->type_name("KIND")
       ->group(group);
   add_thread_option(app, options)->group(group);
+}
+
+void add_fusion_options(CLI::App& app, DriverOptions& options, const std::string& group) {
+  add_parsed(
+      app, "--fuse", [&](const std::string& text) { options.train.fuse = parse_fuse_level(text); },
+      "off, pointwise or full (default)")
+      ->type_name("LEVEL")
+      ->group(group);
+  add_parsed(
+      app, "--fuse-loss", [&](const std::string& text) { options.train.fuse_loss = parse_on_off("--fuse-loss", text); },
+      "off: the logits are stored, also with --fuse full (default on)")
+      ->type_name("on|off")
+      ->group(group);
+  add_parsed(
+      app, "--fuse-attention",
+      [&](const std::string& text) { options.train.fuse_attention = parse_on_off("--fuse-attention", text); },
+      "on (default): attention is one kernel at level full; off: contractions and softmax")
+      ->type_name("on|off")
+      ->group(group);
+  app.add_option("--fuse-edges", options.fuse_edges, "edges to force or forbid at level full, one per line")
+      ->type_name("FILE")
+      ->group(group);
 }
 
 }  // namespace
@@ -271,24 +292,16 @@ void add_step_options(CLI::App& app, DriverOptions& options) {
       ->type_name("off|on")
       ->group(group);
   add_parsed(
-      app, "--fuse", [&](const std::string& text) { options.train.fuse = parse_fuse_level(text); },
-      "off, pointwise or full (default)")
-      ->type_name("LEVEL")
+      app, "--precision", [&](const std::string& text) { options.train.precision = parse_available_precision(text); },
+      "fp32 (default), bf16 or fp16: mixed, with f32 weights, sums and updates")
+      ->type_name("NAME")
       ->group(group);
   add_parsed(
-      app, "--fuse-loss", [&](const std::string& text) { options.train.fuse_loss = parse_on_off("--fuse-loss", text); },
-      "off: the logits are stored, also with --fuse full (default on)")
-      ->type_name("on|off")
+      app, "--loss-scale", [&](const std::string& text) { options.train.loss_scale = parse_loss_scale(text); },
+      "fp16: what the loss is multiplied by, as init=65536,growth=2,backoff=0.5,interval=2000")
+      ->type_name("KEY=X,...")
       ->group(group);
-  add_parsed(
-      app, "--fuse-attention",
-      [&](const std::string& text) { options.train.fuse_attention = parse_on_off("--fuse-attention", text); },
-      "on (default): attention is one kernel at level full; off: contractions and softmax")
-      ->type_name("on|off")
-      ->group(group);
-  app.add_option("--fuse-edges", options.fuse_edges, "edges to force or forbid at level full, one per line")
-      ->type_name("FILE")
-      ->group(group);
+  add_fusion_options(app, options, group);
   app.add_option(
          "--device-spec", options.device,
          "what predictions are made for: cpu (default), rtx5090, rtx4090, a100, h100, h200, b200, l4, or a file")

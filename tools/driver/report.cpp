@@ -3,6 +3,7 @@
 #include "ir/support/checked.h"
 #include "models/atomic_file.h"
 #include "passes/memory/timeline.h"
+#include "tools/driver/precision_report.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -71,6 +72,10 @@ Json device_json(const Report& report) {
   return {{"name", report.step->device.name}, {"source", report.step->device.source}};
 }
 
+Json loss_scale_json(const LossScaleOptions& scale) {
+  return {{"init", scale.init}, {"growth", scale.growth}, {"backoff", scale.backoff}, {"interval", scale.interval}};
+}
+
 Json options_json(const Report& report) {
   const DriverOptions& options = report.options;
   const TrainOptions train = options.train_options();
@@ -87,7 +92,8 @@ Json options_json(const Report& report) {
           {"clip_norm", or_null(train.clip_norm)},
           {"accumulate", train.accumulate},
           {"dropout", train.dropout ? "on" : "off"},
-          {"precision", "fp32"},
+          {"precision", precision_name(train.precision)},
+          {"loss_scale", loss_scale_json(train.loss_scale)},
           {"fuse", fuse_level_name(train.fuse)},
           {"fuse_loss", train.fuse_loss ? "on" : "off"},
           {"fuse_attention", train.fuse_attention ? "on" : "off"},
@@ -319,9 +325,15 @@ Json report_json(const Report& report) {
   document["fusion"] =
       report.step != nullptr && !report.step->fusion.empty() ? fusion_json(*report.step) : Json(nullptr);
   document["step"] = step_json(report);
+  document["precision"] = report.step != nullptr && report.step->plan
+                              ? precision_json(precision_report(*report.step), report.options.train.precision)
+                              : Json(nullptr);
   document["plan"] = nullptr;
   document["losses"] = report.run ? Json(report.run->losses) : Json(nullptr);
   document["grad_norms"] = report.run ? Json(report.run->grad_norms) : Json(nullptr);
+  const bool scaled = report.run && !report.run->loss_scales.empty();
+  document["loss_scales"] = scaled ? Json(report.run->loss_scales) : Json(nullptr);
+  document["skipped_steps"] = scaled ? Json(report.run->skipped_steps) : Json(nullptr);
   return document;
 }
 

@@ -49,6 +49,8 @@ struct StepTime {
 // What running the step measured.
 struct RunFigures {
   std::vector<double> losses, grad_norms;
+  std::vector<double> loss_scales;  // fp16: the scale of each step, and the steps that changed nothing, from 1
+  std::vector<int64_t> skipped_steps;
   std::optional<StepTime> time;
   std::optional<double> tokens_per_s;
   std::optional<int64_t> measured_peak_bytes, fixed_bytes;

@@ -1,6 +1,7 @@
 #include "tools/driver/session.h"
 
 #include "ir/support/error.h"
+#include "passes/loss.h"
 #include "tools/driver/io/npz.h"
 
 #include <charconv>
@@ -12,7 +13,11 @@ namespace {
 constexpr const char* kStepKey = "stepc.step";
 constexpr const char* kStatePrefix = "state/";  // before the names of optimizer state, which are not weights
 
-bool is_saved(const GraphInput& input) { return input.role == InputRole::weight || input.role == InputRole::state; }
+// Copies of weights are made anew, so that runs of any precision resume each other's weights.
+bool is_copy(const GraphInput& input) { return input.role == InputRole::state && !input.initializer.empty(); }
+bool is_saved(const GraphInput& input) {
+  return input.role == InputRole::weight || (input.role == InputRole::state && !is_copy(input));
+}
 
 std::string saved_name(const GraphInput& input) {
   if (input.role == InputRole::state) return kStatePrefix + input.name;
@@ -49,10 +54,23 @@ void Session::initialize(uint64_t seed) {
       backend_.set_persistent(input.name, initial_weight(model_, input).view());
     } else if (input.role == InputRole::state) {
       Tensor state(step_.graph.type(input.value));
+      for (int64_t i = 0; input.initial != 0 && i < state.type().shape.numel(); ++i)
+        set_element(state, i, input.initial);
       // Far enough apart that runs of different seeds never share a random mask.
       if (input.name == "random_offset") state.as<int64_t>()[0] = static_cast<int64_t>(seed << 32);
       backend_.set_persistent(input.name, state.view());
     }
+  }
+  copy_weights();
+}
+
+void Session::copy_weights() {
+  for (const GraphInput& input : step_.graph.inputs()) {
+    if (!is_copy(input)) continue;
+    const Tensor weight = backend_.persistent(input.initializer);
+    Tensor copy(step_.graph.type(input.value));
+    for (int64_t i = 0; i < copy.type().shape.numel(); ++i) set_element(copy, i, element(weight.view(), i));
+    backend_.set_persistent(input.name, copy.view());
   }
 }
 
@@ -64,6 +82,7 @@ void Session::resume(const SavedRun& saved) {
     const Tensor tensor(view.type, {view.data, static_cast<size_t>(view.type.bytes())});
     backend_.set_persistent(input.name, tensor.view());
   }
+  copy_weights();
   steps_done_ = saved.steps_done();
 }
 
@@ -94,9 +113,13 @@ void Session::run_step() {
   ++steps_done_;
   if (const auto loss = output_of(OutputRole::loss))
     figures_.losses.push_back(element(backend_.output(*loss).view(), 0));
-  for (const GraphOutput& output : step_.graph.outputs())
-    if (output.role == OutputRole::metric && output.name == "grad_norm")
-      figures_.grad_norms.push_back(element(backend_.output(output.name).view(), 0));
+  for (const GraphOutput& output : step_.graph.outputs()) {
+    if (output.role != OutputRole::metric) continue;
+    const double value = element(backend_.output(output.name).view(), 0);
+    if (output.name == "grad_norm") figures_.grad_norms.push_back(value);
+    if (output.name == kLossScale) figures_.loss_scales.push_back(value);
+    if (output.name == kSkipped && value != 0) figures_.skipped_steps.push_back(steps_done_);
+  }
 }
 
 void Session::write_outputs(const std::string& path) const {

@@ -51,6 +51,7 @@ class Session {
   void write_weights(const std::string& path) const;
 
  private:
+  void copy_weights();  // into the states that begin as copies of them
   std::optional<std::string> output_of(OutputRole role) const;
   TensorSource persistent_source(std::string name, const GraphInput& input) const;
 

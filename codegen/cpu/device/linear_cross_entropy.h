@@ -17,13 +17,13 @@ struct LossRows {
   T* at(int64_t row) const { return data + row / inner * outer_stride + row % inner * row_stride; }
 };
 
-template <typename Label>
+template <typename Label, typename X>
 struct LossProblem {
   int64_t rows, classes, group_tiles;  // a task of the gradients takes so many tiles of classes
   float smoothing, z_loss;
   int64_t ignore_index;
   bool mean, total;  // total: the loss is one number, the sum over rows or their mean
-  LossRows<float> x, dx;
+  LossRows<X> x, dx;
   int64_t x_column_stride, dx_column_stride;
   MatrixView<float> w, dw;  // [class][column]
   const float* bias;        // null: none
@@ -38,10 +38,10 @@ struct LossProblem {
 
 // For chunks of kRows rows and tiles of kClasses classes; the depth is cut into blocks of kStep.
 template <int64_t kRows, int64_t kClasses, int64_t kDepth, int64_t kStep, bool kGradX, bool kGradW, bool kGradBias,
-          typename Label>
+          typename Label, typename X>
 class LinearCrossEntropy {
  public:
-  LinearCrossEntropy(const StepcKernelArgs* args, const LossProblem<Label>& problem)
+  LinearCrossEntropy(const StepcKernelArgs* args, const LossProblem<Label, X>& problem)
       : args_(args),
         p_(problem),
         scratch_(static_cast<float*>(args->scratch)),
@@ -109,8 +109,8 @@ class LinearCrossEntropy {
     for (int64_t r = 0; r < kRows; ++r) {
       float* const to = tile.row(r);
       const int64_t columns = r < rows ? depth : 0;
-      const float* const from = r < rows ? p_.x.at(first_ + r) + block * kStep * p_.x_column_stride : nullptr;
-      for (int64_t c = 0; c < columns; ++c) to[c] = from[c * p_.x_column_stride];
+      const X* const from = r < rows ? p_.x.at(first_ + r) + block * kStep * p_.x_column_stride : nullptr;
+      for (int64_t c = 0; c < columns; ++c) to[c] = widened(from[c * p_.x_column_stride]);
       for (int64_t c = columns; c < kStep; ++c) to[c] = 0;
     }
     transpose(tile, x_columns(block));
@@ -319,15 +319,14 @@ class LinearCrossEntropy {
 
   void sum_dx(int64_t r) const {
     for (int64_t block = 0; block < kBlocks; ++block) {
-      float* const to = p_.dx.at(first_ + r) + block * kStep * p_.dx_column_stride;
+      X* const to = p_.dx.at(first_ + r) + block * kStep * p_.dx_column_stride;
       const int64_t depth = depth_of(block);
-      for (int64_t group = 0; group < groups_; ++group) {
+      float* const sum = partial_dx(0, block).row(r);
+      for (int64_t group = 1; group < groups_; ++group) {
         const float* const from = partial_dx(group, block).row(r);
-        for (int64_t c = 0; c < depth; ++c) {
-          float& sum = to[c * p_.dx_column_stride];
-          sum = group == 0 ? from[c] : sum + from[c];
-        }
+        for (int64_t c = 0; c < depth; ++c) sum[c] = sum[c] + from[c];
       }
+      for (int64_t c = 0; c < depth; ++c) narrow(sum[c], to[c * p_.dx_column_stride]);
     }
   }
 
@@ -342,7 +341,7 @@ class LinearCrossEntropy {
 
   static constexpr int64_t kSegment = 4096;
   const StepcKernelArgs* args_;
-  const LossProblem<Label>& p_;
+  const LossProblem<Label, X>& p_;
   float* const scratch_;
   const int64_t tiles_, groups_;
   int64_t count_ = 0, first_ = 0;

@@ -4,6 +4,7 @@
 #include "tools/driver/compiled_folder.h"
 #include "tools/driver/memory_check.h"
 #include "tools/driver/model.h"
+#include "tools/driver/precision_report.h"
 #include "tools/driver/report.h"
 #include "tools/driver/step.h"
 #include "tools/driver/target_code.h"
@@ -48,6 +49,8 @@ int run(const DriverOptions& options) {
   for (const std::string& note : model.import.notes) fmt::print("note: {}\n", note);
   if (const std::string note = gpu_memory_note(step, options); !note.empty()) fmt::print("note: {}\n", note);
   fmt::print("{}\n{}", pass_table(step), memory_table(step));
+  if (options.train.precision != Precision::fp32 && step.plan)
+    fmt::print("{}", precision_text(precision_report(step), options.train.precision));
   fmt::print("\nsaved for the backward\n{}", saved_table(step.saved, options.verbose ? step.saved.saved.size() : 20));
   if (code && code->built)
     fmt::print("\n{} launches of {} distinct generated kernels in {} translation units ({} from the cache), {}\n",

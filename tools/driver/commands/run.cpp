@@ -8,6 +8,7 @@
 #include "tools/driver/io/safetensors.h"
 #include "tools/driver/memory_check.h"
 #include "tools/driver/model.h"
+#include "tools/driver/precision_report.h"
 #include "tools/driver/progress.h"
 #include "tools/driver/report.h"
 #include "tools/driver/session.h"
@@ -98,6 +99,9 @@ void print_run(const RunFigures& figures, const std::vector<KernelRow>& kernels,
   if (!figures.losses.empty())
     fmt::print("loss {:.4f} -> {:.4f} over {} steps\n", figures.losses.front(), figures.losses.back(),
                figures.losses.size());
+  if (!figures.loss_scales.empty())
+    fmt::print("loss scale {:g} -> {:g}, {} of {} steps skipped\n", figures.loss_scales.front(),
+               figures.loss_scales.back(), figures.skipped_steps.size(), figures.loss_scales.size());
   if (figures.time) {
     fmt::print("step {} (min {}, max {})", format_us(figures.time->median_us), format_us(figures.time->min_us),
                format_us(figures.time->max_us));
@@ -143,6 +147,8 @@ int run(const DriverOptions& given) {
   if (!quiet) {
     for (const std::string& note : loaded.model.import.notes) fmt::print("note: {}\n", note);
     fmt::print("{}\n{}", pass_table(loaded.step), memory_table(loaded.step));
+    if (options.train.precision != Precision::fp32)
+      fmt::print("{}", precision_text(precision_report(loaded.step), options.train.precision));
     fmt::print("\nsaved for the backward\n{}", saved_table(loaded.step.saved, options.verbose ? 1000000 : 12));
     fmt::print("\ndata: {}\n", data->describe());
   }
