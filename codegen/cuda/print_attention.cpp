@@ -1,5 +1,6 @@
 #include "codegen/cuda/print_attention.h"
 
+#include "codegen/cuda/element_text.h"
 #include "codegen/scalar_text.h"
 #include "ir/support/checked.h"
 #include "ir/support/error.h"
@@ -19,15 +20,6 @@ constexpr int64_t kWarpLanes = 32;
 
 int64_t divided(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t rounded(int64_t a, int64_t unit) { return divided(a, unit) * unit; }
-
-std::string_view element_type(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::bf16: return "bfloat16";
-    case Dtype::f16: return "half";
-    case Dtype::boolean: return "uint8_t";
-    default: return storage_type(dtype);
-  }
-}
 
 // How a stage is cut: it owns `own` rows at a time, meets `other` at a time, walks depths in steps of `step` and holds
 // `slice` columns of its results.
@@ -170,13 +162,8 @@ class Printer {
     return work_.mask == AttentionMask::none ? "NoMask" : element_type(kernel_.buffers[work_.mask_buffer].dtype);
   }
 
-  std::string pointer(size_t buffer) const {
-    const KernelBuffer& of = kernel_.buffers[buffer];
-    return fmt::format("reinterpret_cast<{}{}*>(b{})", of.written ? "" : "const ", element_type(of.dtype), buffer);
-  }
-
   std::string tensor(size_t buffer) const {
-    return fmt::format("{{{}, {{{}}}}}", pointer(buffer), fmt::join(work_.strides[buffer], ", "));
+    return fmt::format("{{{}, {{{}}}}}", element_pointer(kernel_, buffer), fmt::join(work_.strides[buffer], ", "));
   }
 
   void print_problem(Text& text) const {
@@ -187,7 +174,7 @@ class Printer {
               a.queries, a.keys);
     text.line("  {}, {},  // least and greatest distance", work_.least_distance, work_.greatest_distance);
     text.line("  {}, {},  // scale, cap", literal_text(a.scale, Dtype::f32), literal_text(a.softcap, Dtype::f32));
-    text.line("  {}, {{{}}},  // mask", masked ? pointer(work_.mask_buffer) : "nullptr",
+    text.line("  {}, {{{}}},  // mask", masked ? element_pointer(kernel_, work_.mask_buffer) : "nullptr",
               masked ? fmt::format("{}", fmt::join(work_.strides[work_.mask_buffer], ", ")) : "0");
     text.line("  {}, {}, INT64_C({}), {}}};  // dropout", literal_text(a.dropout, Dtype::f32),
               literal_text(a.kept_scale(), Dtype::f32), a.dropout_key,

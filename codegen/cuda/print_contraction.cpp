@@ -1,7 +1,7 @@
 #include "codegen/cuda/print_contraction.h"
 
+#include "codegen/cuda/element_text.h"
 #include "codegen/cuda/product_schedule.h"
-#include "codegen/scalar_text.h"
 #include "ir/support/error.h"
 
 #include <fmt/ranges.h>
@@ -54,22 +54,6 @@ Product product_of(const Kernel& kernel) {
   return product;
 }
 
-std::string_view element_type(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::bf16: return "bfloat16";
-    case Dtype::f16: return "half";
-    default: return storage_type(dtype);
-  }
-}
-
-// A buffer as a pointer to elements.
-std::string pointer_text(const Kernel& kernel, size_t buffer) {
-  const KernelBuffer& of = kernel.buffers[buffer];
-  const std::string_view type = element_type(of.dtype);
-  if (type == storage_type(of.dtype)) return fmt::format("b{}", buffer);
-  return fmt::format("reinterpret_cast<{}{}*>(b{})", of.written ? "" : "const ", type, buffer);
-}
-
 // "{{extent, a, b, c}, ...}"
 std::string axes_text(const std::vector<MatmulWork::Batch>& axes) {
   std::vector<std::string> texts;
@@ -97,7 +81,7 @@ void print_work(Text& text, const Kernel& kernel, const MatmulWork& w) {
   std::vector<std::string> addends;
   for (size_t i = 0; i < w.addends.size(); ++i) {
     CHECK(kernel.buffers[2 + i].dtype == kernel.buffers.back().dtype, "addend {} has another dtype than C", i);
-    addends.push_back(pointer_text(kernel, 2 + i));
+    addends.push_back(element_pointer(kernel, 2 + i));
   }
   if (addends.empty())
     text.line("const {}* const* const addends = nullptr;", type);
@@ -142,8 +126,8 @@ std::string access_text(const Product& product) {
 void print_call(Text& text, const Kernel& kernel, const Product& product) {
   const ProductSchedule& s = product.schedule;
   const std::string buffers =
-      fmt::format("work, {}, {}, {}, addends", pointer_text(kernel, product.a), pointer_text(kernel, product.b),
-                  pointer_text(kernel, kernel.buffers.size() - 1));
+      fmt::format("work, {}, {}, {}, addends", element_pointer(kernel, product.a), element_pointer(kernel, product.b),
+                  element_pointer(kernel, kernel.buffers.size() - 1));
   switch (s.form) {
     case ProductForm::tiles:
       text.line("contract_tiles<ProductTile<{}, {}, {}, {}, {}>, {}>(stepc_shared, {});", s.tile_m, s.tile_n,

@@ -1,5 +1,6 @@
 #include "codegen/cuda/print_linear_cross_entropy.h"
 
+#include "codegen/cuda/element_text.h"
 #include "codegen/scalar_text.h"
 #include "ir/support/checked.h"
 
@@ -93,7 +94,8 @@ class Printer {
     const std::string logits = fmt::format("LogitsTile<{}, {}, {}>", row_tile_, kClassTile, kStep);
     add_product(row_tiles * schedule_.class_tiles, logits, (row_tile_ + kClassTile) * (kStep + 4), "run(problem)");
     add(divided(schedule_.chunk_rows, kThreads / kWarpLanes), kThreads, 0,
-        fmt::format("LossOfRows<{}, {}, {}>{{problem, error}}.run();", kThreads, kClassTile, label_type()));
+        fmt::format("LossOfRows<{}, {}, {}, {}>{{problem, error}}.run();", kThreads, kClassTile, label_type(),
+                    x_type()));
     if (!work_.has_gradients()) return;
     add(divided(work_.classes, kWarpLanes), kThreads, 0, fmt::format("differentiate_logits<{}>(problem);", kThreads));
     const int64_t column_tiles = divided(work_.depth, kColumnTile);
@@ -134,8 +136,10 @@ class Printer {
     return kernel_.buffers[static_cast<size_t>(work_.labels.buffer)].dtype == Dtype::i32 ? "int32_t" : "int64_t";
   }
 
-  static std::string pointer(const Work::Tensor& tensor) {
-    return tensor.buffer < 0 ? "nullptr" : fmt::format("b{}", tensor.buffer);
+  std::string_view x_type() const { return element_type(kernel_.buffers[static_cast<size_t>(work_.x.buffer)].dtype); }
+
+  std::string pointer(const Work::Tensor& tensor) const {
+    return tensor.buffer < 0 ? "nullptr" : element_pointer(kernel_, static_cast<size_t>(tensor.buffer));
   }
 
   void print_rows(Text& text, std::string_view name, const Work::Tensor& tensor) const {
@@ -143,13 +147,13 @@ class Printer {
               name);
   }
 
-  static void print_matrix(Text& text, std::string_view name, const Work::Tensor& tensor) {
+  void print_matrix(Text& text, std::string_view name, const Work::Tensor& tensor) const {
     text.line("  {{{}, {}, {}}},  // {}", pointer(tensor), tensor.row_stride, tensor.column_stride, name);
   }
 
   void print_problem(Text& text) const {
     const auto f32 = [](double value) { return literal_text(value, Dtype::f32); };
-    text.line("const LossProblem<{}> problem = {{", label_type());
+    text.line("const LossProblem<{}, {}> problem = {{", label_type(), x_type());
     text.line("  {}, {}, {}, {},  // rows, classes, depth, rows of a chunk", work_.rows, work_.classes, work_.depth,
               schedule_.chunk_rows);
     text.line("  {}, {},  // smoothing, z-loss", f32(work_.smoothing), f32(work_.z_loss));

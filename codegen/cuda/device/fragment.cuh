@@ -232,6 +232,7 @@ __device__ __forceinline__ float combine_lanes(float x) {
 // A matrix in global memory.
 template <typename E>
 struct MatrixView {
+  typedef ElementOf<E> Type;
   E* data;
   int64_t row_stride, column_stride;
 
@@ -242,6 +243,7 @@ struct MatrixView {
 // A matrix whose rows lie behind two strides: row r at (r / inner)·outer_stride + (r % inner)·row_stride.
 template <typename E>
 struct SplitRows {
+  typedef ElementOf<E> Type;
   E* data;
   int64_t first, inner, outer_stride, row_stride, column_stride;
 
@@ -253,13 +255,24 @@ struct SplitRows {
   }
 };
 
+// An element as a tile of E holds it.
+template <typename E, typename From>
+__device__ __forceinline__ E tile_element(From x) {
+  if constexpr (sizeof(E) == sizeof(From))
+    return x;
+  else
+    return widened(x);
+}
+
 // A tile of kRows by kColumns elements into shared memory by kThreads threads, zeros where there is nothing: `rows`
-// rows of `columns` elements exist. Copies run until wait_async.
+// rows of `columns` elements exist, 16-bit ones become f32 where the tile has that. Copies run until wait_async.
 template <int kThreads, int kRows, int kColumns, typename E, typename View>
 __device__ __forceinline__ void load_tile(E* to, int stride, const View& from, int rows, int columns) {
   constexpr int kUnit = 16 / static_cast<int>(sizeof(E)), kUnits = (kColumns + kUnit - 1) / kUnit;
+  typedef typename View::Type From;
   const E zero{};
-  if (from.column_stride == 1 && from.rows_are_aligned(kUnit) && columns % kUnit == 0 && is_aligned<16>(from.data)) {
+  const bool copies = sizeof(E) == sizeof(From) && from.column_stride == 1;
+  if (copies && from.rows_are_aligned(kUnit) && columns % kUnit == 0 && is_aligned<16>(from.data)) {
     Vector<E, kUnit> zeros{};
     for (int i = thread_index(); i < kRows * kUnits; i += kThreads) {
       const int r = i / kUnits, c = i % kUnits * kUnit;
@@ -275,7 +288,7 @@ __device__ __forceinline__ void load_tile(E* to, int stride, const View& from, i
   for (int i = thread_index(); i < kRows * kColumns; i += kThreads) {
     const int r = down ? i % kRows : i / kColumns, c = down ? i / kRows : i % kColumns;
     const bool exists = r < rows && c < columns;
-    shared_store(to, r * stride + c, exists ? load(from.row(r), c * from.column_stride) : zero);
+    shared_store(to, r * stride + c, exists ? tile_element<E>(load(from.row(r), c * from.column_stride)) : zero);
   }
 }
 
@@ -283,7 +296,7 @@ __device__ __forceinline__ void load_tile(E* to, int stride, const View& from, i
 template <typename Fragment, int kColumns, typename View>
 __device__ __forceinline__ void store_values(const View& to, const float (&o)[Fragment::kRows][kColumns], int rows,
                                              int columns, bool add = false) {
-  typedef typename Fragment::Operand E;
+  typedef typename View::Type E;
   constexpr int kRun = Fragment::kRun;
   const bool vectors = to.column_stride == 1 && to.rows_are_aligned(kRun) && is_aligned<16>(to.data);
 #pragma unroll

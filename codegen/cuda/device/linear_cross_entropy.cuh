@@ -26,14 +26,14 @@ struct LossRows {
 // What is known of a row of the chunk when its logits are.
 typedef Vector<float, 4> LossRow;  // maximum, log Σ exp(x − maximum), 1 + 2·z_loss·lse, weight of the loss
 
-template <typename Label>
+template <typename Label, typename X>
 struct LossProblem {
   int64_t rows, classes, depth, chunk_rows;
   float smoothing, z_loss;
   int64_t ignore_index;
   bool mean, total;  // total: the loss is one number, the sum over rows or their mean
-  LossRows<const float> x;
-  LossRows<float> dx;
+  LossRows<const X> x;
+  LossRows<X> dx;
   int64_t x_column_stride, dx_column_stride;
   MatrixView<const float> w;  // [class][column]
   MatrixView<float> dw;
@@ -83,8 +83,8 @@ __device__ __forceinline__ T block_sum(T value) {
 }
 
 // One block, before the first chunk.
-template <int kThreads, typename Label>
-__device__ __forceinline__ void count_rows(const LossProblem<Label>& p) {
+template <int kThreads, typename Label, typename X>
+__device__ __forceinline__ void count_rows(const LossProblem<Label, X>& p) {
   int64_t count = 0;
   for (int64_t row = thread_index(); row < p.rows; row += kThreads)
     count += p.is_counted(load(p.labels.at(row), 0)) ? 1 : 0;
@@ -95,8 +95,8 @@ __device__ __forceinline__ void count_rows(const LossProblem<Label>& p) {
 }
 
 // One thread, between chunks.
-template <typename Label>
-__device__ __forceinline__ void next_chunk(const LossProblem<Label>& p) {
+template <typename Label, typename X>
+__device__ __forceinline__ void next_chunk(const LossProblem<Label, X>& p) {
   store(p.counts, 0, p.first_row() + p.chunk_rows);
 }
 
@@ -109,8 +109,8 @@ struct LogitsTile {
   static constexpr int kColumns = kClasses / Fragment::kRowLanes;
   static constexpr int kSharedBytes = (kRows + kClasses) * kStride * static_cast<int>(sizeof(float));
 
-  template <typename Label>
-  __device__ __forceinline__ static void run(const LossProblem<Label>& p) {
+  template <typename Label, typename X>
+  __device__ __forceinline__ static void run(const LossProblem<Label, X>& p) {
     const int64_t tiles = (p.chunk_rows + kRows - 1) / kRows, chunk = p.first_row();
     const int64_t first = blockIdx.x % tiles * kRows, tile = blockIdx.x / tiles, own = tile * kClasses;
     const int rows = existing<kRows>(first, p.rows_of_chunk(chunk)), classes = existing<kClasses>(own, p.classes);
@@ -118,7 +118,7 @@ struct LogitsTile {
     fill(x, 0);
     float* const of_rows = reinterpret_cast<float*>(stepc_shared);
     float* const of_classes = of_rows + kRows * kStride;
-    SplitRows<const float> from_rows = p.x.matrix(chunk + first, p.x_column_stride);
+    SplitRows<const X> from_rows = p.x.matrix(chunk + first, p.x_column_stride);
     MatrixView<const float> from_classes = p.w;
     from_classes.data = p.w.row(own);
 #pragma unroll 1
@@ -138,8 +138,8 @@ struct LogitsTile {
   }
 
  private:
-  template <typename Label>
-  __device__ __forceinline__ static void finish(const LossProblem<Label>& p, float (&x)[Fragment::kRows][kColumns],
+  template <typename Label, typename X>
+  __device__ __forceinline__ static void finish(const LossProblem<Label, X>& p, float (&x)[Fragment::kRows][kColumns],
                                                 int64_t first, int64_t tile, int64_t own, int rows, int classes) {
     if (p.bias != nullptr) {
 #pragma unroll
@@ -179,9 +179,9 @@ struct LogitsTile {
 };
 
 // The loss of one row per warp, and what its gradient needs.
-template <int kThreads, int kClasses, typename Label>
+template <int kThreads, int kClasses, typename Label, typename X>
 struct LossOfRows {
-  const LossProblem<Label>& p;
+  const LossProblem<Label, X>& p;
   StepcIndexError* error;
 
   __device__ __forceinline__ void run() const {
@@ -246,8 +246,8 @@ struct LossOfRows {
 };
 
 // One block, after the last chunk: the sum over rows, or their mean.
-template <int kThreads, typename Label>
-__device__ __forceinline__ void reduce_losses(const LossProblem<Label>& p) {
+template <int kThreads, typename Label, typename X>
+__device__ __forceinline__ void reduce_losses(const LossProblem<Label, X>& p) {
   float sum = 0;
   for (int64_t row = thread_index(); row < p.rows; row += kThreads) sum = sum + load(p.losses, row);
   sum = block_sum<kThreads>(sum);

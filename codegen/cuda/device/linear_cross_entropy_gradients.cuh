@@ -6,8 +6,8 @@ namespace stepc_device {
 
 // The gradients of a chunk's logits in their place: with p = exp(x − lse) and q the smoothed target, weight·((1 +
 // 2·z_loss·lse)·p − q). A block takes one class per lane, a warp every kWarps-th row; their sums are dbias.
-template <int kThreads, typename Label>
-__device__ __forceinline__ void differentiate_logits(const LossProblem<Label>& p) {
+template <int kThreads, typename Label, typename X>
+__device__ __forceinline__ void differentiate_logits(const LossProblem<Label, X>& p) {
   constexpr int kWarps = kThreads / kWarpLanes;
   const int64_t chunk = p.first_row(), own = int64_t{blockIdx.x} * kWarpLanes + lane_index();
   const int rows = p.rows_of_chunk(chunk);
@@ -43,8 +43,8 @@ struct GradientTile {
   typedef float Sums[Fragment::kRows][kColumns / Fragment::kRowLanes];
 
   // What a group of classes adds to dx of the chunk: a block per tile of rows, tile of columns and group.
-  template <typename Label>
-  __device__ __forceinline__ static void dx(const LossProblem<Label>& p, int64_t group_classes) {
+  template <typename Label, typename X>
+  __device__ __forceinline__ static void dx(const LossProblem<Label, X>& p, int64_t group_classes) {
     const int64_t row_tiles = (p.chunk_rows + kRows - 1) / kRows, column_tiles = (p.depth + kColumns - 1) / kColumns;
     const int64_t chunk = p.first_row(), first = blockIdx.x % row_tiles * kRows, task = blockIdx.x / row_tiles;
     const int64_t column = task % column_tiles * kColumns, group = task / column_tiles;
@@ -58,20 +58,20 @@ struct GradientTile {
       float* const to = p.partial_dx + (group * p.chunk_rows + first) * p.depth + column;
       return store_values<Fragment>(MatrixView<float>{to, p.depth, 1}, sums, rows, columns);
     }
-    SplitRows<float> to = p.dx.matrix(chunk + first, p.dx_column_stride);
+    SplitRows<X> to = p.dx.matrix(chunk + first, p.dx_column_stride);
     to.data += column * p.dx_column_stride;
     store_values<Fragment>(to, sums, rows, columns);
   }
 
   // What the chunk adds to dw: a block per tile of classes and of columns.
-  template <typename Label>
-  __device__ __forceinline__ static void dw(const LossProblem<Label>& p) {
+  template <typename Label, typename X>
+  __device__ __forceinline__ static void dw(const LossProblem<Label, X>& p) {
     const int64_t column_tiles = (p.depth + kColumns - 1) / kColumns;
     const int64_t chunk = p.first_row(), column = blockIdx.x % column_tiles * kColumns;
     const int64_t first = blockIdx.x / column_tiles * kRows;
     const int classes = existing<kRows>(first, p.classes), columns = existing<kColumns>(column, p.depth);
     const MatrixView<const float> a{p.logits + first, 1, p.logits_stride};
-    SplitRows<const float> b = p.x.matrix(chunk, p.x_column_stride);
+    SplitRows<const X> b = p.x.matrix(chunk, p.x_column_stride);
     b.data += column * p.x_column_stride;
     Sums sums;
     multiply(sums, a, classes, b, columns, p.rows_of_chunk(chunk));
@@ -104,22 +104,25 @@ struct GradientTile {
     x.data += rows * x.row_stride;
     return x;
   }
-  __device__ __forceinline__ static SplitRows<const float> rows_after(SplitRows<const float> x, int64_t rows) {
+  template <typename X>
+  __device__ __forceinline__ static SplitRows<const X> rows_after(SplitRows<const X> x, int64_t rows) {
     x.first += rows;
     return x;
   }
 };
 
 // dx of the chunk from its groups, one element per thread.
-template <int kThreads, typename Label>
-__device__ __forceinline__ void sum_dx(const LossProblem<Label>& p, int64_t groups) {
+template <int kThreads, typename Label, typename X>
+__device__ __forceinline__ void sum_dx(const LossProblem<Label, X>& p, int64_t groups) {
   const int64_t chunk = p.first_row(), at = int64_t{blockIdx.x} * kThreads + thread_index();
   const int64_t r = at / p.depth, column = at % p.depth;
   if (r >= p.rows_of_chunk(chunk)) return;
   float sum = 0;
   for (int64_t group = 0; group < groups; ++group)
     sum = sum + load(p.partial_dx, (group * p.chunk_rows + r) * p.depth + column);
-  store(p.dx.at(chunk + r), column * p.dx_column_stride, sum);
+  X element;
+  narrow(sum, element);
+  store(p.dx.at(chunk + r), column * p.dx_column_stride, element);
 }
 
 }  // namespace stepc_device

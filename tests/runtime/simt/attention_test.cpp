@@ -146,6 +146,18 @@ TEST(SimtLinearCrossEntropy, AgreesWithEvaluation) {
   expect_simt_agrees(cases.graph, cases.inputs, {.least = 1e-3});
 }
 
+TEST(SimtLinearCrossEntropy, SixteenBits) {
+  LossCases cases;
+  for (const Dtype dtype : {Dtype::bf16, Dtype::f16}) {
+    const std::string name(dtype_name(dtype));
+    cases.add({.label = name, .rows = {19}, .depth = 13, .classes = 67, .bias = true, .x_dtype = dtype});
+    cases.add({.label = name + " chunks", .rows = {270}, .depth = 8, .classes = 9, .x_dtype = dtype});
+    cases.add({.label = name + " groups", .rows = {17}, .depth = 36, .classes = 600, .x_dtype = dtype});
+    cases.add({.label = name + " rows", .rows = {3, 7}, .depth = 8, .classes = 12, .shifted = true, .x_dtype = dtype});
+  }
+  expect_simt_agrees(cases.graph, cases.inputs, {.half = 4e-3, .least = 1e-3});
+}
+
 TEST(SimtLinearCrossEntropy, SpecialNumbersAgreeWithEvaluation) {
   LossCases cases;
   for (const char* label : {"nan in x", "infinite x", "nan in w", "excluded class"})
