@@ -8,7 +8,9 @@
 //
 // How each operation is treated, `treatment_of` says, and docs/precision.md beside what PyTorch's autocast does. It
 // runs before autodiff, so that gradients have the dtypes of their values: those of products are 16-bit, those of
-// weights come back to f32 through the cast of the weight. Weights, masks and what integers alone lead to stay f32.
+// weights come back to f32 through the cast of the weight. Weights, masks and what integers alone lead to stay f32, and
+// so do products whose results are ranked, as a router's are: a rounding there picks another expert, which no small
+// bound on errors survives (Fedus et al. 2021, section 2.4; routers of mixtures of experts in f32).
 
 #include "ir/builder.h"
 #include "ir/op_def.h"
@@ -77,6 +79,8 @@ bool is_multiplied(const Node& node, size_t operand) {
   return node.op != Op::attention || operand < 3;
 }
 
+bool ranks(const Node& node) { return node.op == Op::top_k || node.op == Op::arg_max || node.op == Op::arg_min; }
+
 // The value that views are taken of.
 ValueId behind_views(const Graph& graph, ValueId value) {
   const Node* node = graph.producer(value);
@@ -98,6 +102,7 @@ class MixedPrecision {
 
   bool run() {
     find_learned();
+    find_ranked();
     for (const GraphInput& input : graph_.inputs())
       if (input.role == InputRole::data && graph_.dtype(input.value) == Dtype::f32 && is_activation(input.value))
         now_[input.value] = narrowed(input.value);
@@ -120,6 +125,22 @@ class MixedPrecision {
       const Node& node = graph_.node(id);
       if (node.op == Op::constant || std::ranges::any_of(node.inputs, [&](ValueId v) { return learned_.contains(v); }))
         learned_.insert(node.outputs.begin(), node.outputs.end());
+    }
+  }
+
+  // Products whose results reach a top-k or an arg-max through operations that are no products.
+  void find_ranked() {
+    std::set<NodeId> behind;
+    for (NodeId id = graph_.last(); id.valid(); id = graph_.previous(id)) {
+      const Node& node = graph_.node(id);
+      if (!ranks(node) && !behind.contains(id)) continue;
+      if (treatment_of(node) == Treatment::product) {
+        ranked_.insert(id);
+        continue;
+      }
+      for (const ValueId input : node.inputs)
+        if (const NodeId producer = input.valid() ? graph_.value(input).producer : kNoNode; producer.valid())
+          behind.insert(producer);
     }
   }
 
@@ -198,7 +219,8 @@ class MixedPrecision {
     const bool mixes = std::ranges::all_of(
         operands, [&](ValueId v) { return !v.valid() || !is_float(graph_.dtype(v)) || is_low(v) || is_f32(v); });
     if (!mixes && treatment != Treatment::cast) treatment = Treatment::f32;
-    if (treatment == Treatment::product && !multiplies_learned(node)) treatment = Treatment::f32;
+    if (treatment == Treatment::product && (!multiplies_learned(node) || ranked_.contains(id)))
+      treatment = Treatment::f32;
     const bool low_first = is_low(operands.empty() ? kNoValue : operands[0]);
     switch (treatment) {
       case Treatment::product:
@@ -269,6 +291,7 @@ class MixedPrecision {
   Graph& graph_;
   const Dtype low_;
   std::set<ValueId> learned_;
+  std::set<NodeId> ranked_;
   std::set<ValueId> made_;            // by casts of ours
   std::map<ValueId, ValueId> views_;  // of f32 values → of the rounded ones
   std::map<ValueId, ValueId> now_;

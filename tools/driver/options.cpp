@@ -108,7 +108,8 @@ bool parse_on_off(std::string_view option, std::string_view text) {
 
 Precision parse_available_precision(const std::string& text) {
   const Precision precision = parse_precision(text);
-  if (precision == Precision::tf32) user_error("--precision tf32 is for CUDA only; use fp32, bf16 or fp16");
+  if (precision == Precision::tf32)
+    user_error("--precision tf32 is for CUDA only, and not available yet; use fp32, bf16 or fp16");
   return precision;
 }
 

@@ -114,8 +114,8 @@ class Checker {
       const Tolerance tolerance =
           low_tolerance(options_.train.precision, largest_gradient(expected)).value_or(Tolerance{});
       for (size_t i = 0; i < expected.size(); ++i)
-        differences_.push_back(compare(target + " and interpreter: " + expected[i].first, first[i].second,
-                                       expected[i].second, tolerance));
+        differences_.push_back(
+            compare(target + " and interpreter: " + expected[i].first, first[i].second, expected[i].second, tolerance));
       if (golden_) against_golden(target, *device);
       run_again("two runs bitwise: ", *device, first);
       if (options_.target == Target::simt) other_orders(first);
