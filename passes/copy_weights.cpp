@@ -71,7 +71,7 @@ bool widens_gradient(const Graph& graph, const Node& node) {
   return graph.dtype(node.outputs[0]) == Dtype::f32 && !uses.empty() && std::ranges::all_of(uses, in_update);
 }
 
-bool run(Graph& graph, PassContext&) {
+bool run(Graph& graph, PassContext& context) {
   if (!is_updated(graph)) return false;
   bool changed = false;
   for (NodeId id = graph.first(); id.valid(); id = graph.next(id)) {
@@ -79,16 +79,22 @@ bool run(Graph& graph, PassContext&) {
     graph.origin(id).phase = Phase::optimizer;
     changed = true;
   }
+  int64_t copies = 0, bytes = 0;
   for (const GraphInput& weight : std::vector(graph.inputs())) {
     if (weight.role != InputRole::weight || graph.dtype(weight.value) != Dtype::f32) continue;
     for (const auto& [dtype, casts] : casts_of(graph, weight)) {
       const auto feeds_product = [&](NodeId cast) { return is_product_operand(graph, graph.node(cast).outputs[0]); };
       if (std::ranges::none_of(casts, feeds_product)) continue;
       keep_copy(graph, weight, dtype, casts);
-      changed = true;
+      ++copies;
+      bytes += graph.type(weight.value).bytes() * dtype_bytes(dtype) / dtype_bytes(Dtype::f32);
     }
   }
-  return changed;
+  if (copies > 0)
+    context.note(
+        fmt::format("copies of {} weights take {} bytes; with --skip copy-weights they are cast where they are read",
+                    copies, bytes));
+  return changed || copies > 0;
 }
 
 constexpr Fact kRefuses[] = {Fact::has_fused};

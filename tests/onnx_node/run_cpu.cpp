@@ -20,7 +20,7 @@ struct Compiled {
 };
 
 std::vector<const Pass*> forward_pipeline() {
-  constexpr std::array<std::string_view, 5> kTraining{"loss", "autodiff", "accumulate", "clip", "optimizer"};
+  constexpr std::array<std::string_view, 6> kTraining{"loss", "autodiff", "accumulate", "unscale", "clip", "optimizer"};
   std::vector<const Pass*> pipeline = default_pipeline();
   std::erase_if(pipeline, [&](const Pass* pass) { return std::ranges::count(kTraining, pass->name) > 0; });
   return pipeline;
