@@ -44,6 +44,18 @@ class CudaTest(StepcTest):
         self.assertEqual(set(contractions()), {None})
         self.assertNotIn(None, contractions("--contractions", "generated"))
 
+    def test_layers_share_their_functions(self):
+        def functions(layers):
+            report = json.loads(self.succeeds(
+                "compile", "--family", "gpt2", "--layers", layers, "--dim", "32", "--heads", "2", "--seq", "16", "--vocab", "256",
+                "--dim", "batch=2", "--target", "cuda:sm_90", "--contractions", "generated", "--optimizer", "none", "--plan-only",
+                "--json", "-"))
+            return {stage["symbol"] for row in report["kernels"] if row["scope"].startswith("blocks.") for stage in row["code"]}
+
+        of_two = functions("2")
+        self.assertGreater(len(of_two), 20)
+        self.assertEqual(of_two, functions("4"))
+
     def test_memory_is_that_of_the_gpu(self):
         self.refused(1, [(RUN, "but GPU 'Fake H100' has 97.66 KiB left")], **FAKE, FAKE_CUDA_MEMORY="100000")
         spec = json.loads(self.succeeds("doctor", "--calibrate", "-o", "spec.json", "--json", "-") and
