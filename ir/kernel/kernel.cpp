@@ -348,20 +348,26 @@ auto placed(const Graph& graph, NodeId node, Describe describe) {
   }
 }
 
-}  // namespace
-
-Kernel describe_kernel(const Graph& graph, NodeId id, const LayoutOf& layouts) {
-  return placed(graph, id, [&] {
+// Likewise, and that `describe` cannot.
+template <typename Describe>
+Kernel carried(const Graph& graph, NodeId node, Describe describe) {
+  return placed(graph, node, [&] {
     try {
-      return describe(graph, id, layouts);
+      return describe();
     } catch (const Untraceable& why) {
       user_error("no kernel carries it: {}", why.reason);
     }
   });
 }
 
+}  // namespace
+
+Kernel describe_kernel(const Graph& graph, NodeId id, const LayoutOf& layouts) {
+  return carried(graph, id, [&] { return describe(graph, id, layouts); });
+}
+
 Kernel describe_loops(const Graph& graph, NodeId id, const LayoutOf& layouts) {
-  return placed(graph, id, [&] {
+  return carried(graph, id, [&] {
     Kernel kernel = describe_as_nest(graph, id, layouts);
     kernel.label = label_of(graph.node(id));
     return kernel;

@@ -74,21 +74,6 @@ Face face_of(const NestRequest& request, const IterationAxes& axes, bool reduced
   return {Shape(std::move(dims)), std::move(forms)};
 }
 
-// Where a result of shape `shape` may lie in the iteration space, seen through a reshape if need be: everywhere, one
-// per row, one per point of a row.
-std::vector<Coordinates> result_coordinates(const Shape& shape, const NestRequest& request, const IterationAxes& axes,
-                                            const Tracer& tracer) {
-  if (shape == request.iteration) return {axes.forms};
-  const Face faces[] = {face_of(request, axes, false), face_of(request, axes, true)};
-  if (shape != faces[0].shape && shape != faces[1].shape && shape.numel() == request.iteration.numel())
-    return {tracer.reshaped(shape, request.iteration, axes.forms)};
-  std::vector<Coordinates> result;
-  for (const Face& face : faces)
-    if (shape.numel() == face.shape.numel()) result.push_back(tracer.reshaped(shape, face.shape, face.forms));
-  if (result.empty()) throw Untraceable{"results of different shapes"};
-  return result;
-}
-
 template <typename F>
 void for_each_form(LoopNest& nest, F&& f) {
   const auto guards = [&](std::vector<Guard>& list) {
@@ -253,15 +238,39 @@ bool can_trace(const NestRequest& request, const LayoutOf& layouts, const Iterat
   }
 }
 
+// Where a result lies in the iteration space, seen through a reshape if need be: everywhere, one per row, or one per
+// point of a row. Where rows and their points are as many, the one of its own shape comes first, and `fits` says whether
+// the result can be computed there.
+template <typename Fits>
+Coordinates place_of(const Shape& shape, const NestRequest& request, const IterationAxes& axes, const Tracer& tracer,
+                     const Fits& fits) {
+  if (shape == request.iteration) return axes.forms;
+  std::vector<Face> faces{face_of(request, axes, false), face_of(request, axes, true)};
+  if (shape != faces[0].shape && shape == faces[1].shape) std::swap(faces[0], faces[1]);
+  if (shape != faces[0].shape && shape.numel() == request.iteration.numel())
+    return tracer.reshaped(shape, request.iteration, axes.forms);
+  std::erase_if(faces, [&](const Face& face) { return face.shape.numel() != shape.numel(); });
+  if (faces.empty()) throw Untraceable{"results of different shapes"};
+  if (faces.size() == 2) {
+    try {
+      Coordinates first = tracer.reshaped(shape, faces[0].shape, faces[0].forms);
+      if (fits(first)) return first;
+    } catch (const Untraceable&) {
+    }
+  }
+  return tracer.reshaped(shape, faces.back().shape, faces.back().forms);
+}
+
 void trace_results(const NestRequest& request, const LayoutOf& layouts, const Factors& factors, Kernel& kernel,
                    LoopNest& nest) {
   const IterationAxes axes = axes_of(factors, request, nest);
   Tracer tracer(request.scope, layouts, axes, nest, kernel.buffers);
   for (size_t i = 0; i < request.results.size(); ++i) {
     const ValueId result = request.results[i];
-    std::vector<Coordinates> places = result_coordinates(request.scope.graph->shape(result), request, axes, tracer);
-    const bool rows_fit = places.size() == 1 || can_trace(request, layouts, axes, kernel, nest, result, places[0]);
-    const Coordinates& at = rows_fit ? places[0] : places[1];
+    const auto fits = [&](const Coordinates& at) {
+      return can_trace(request, layouts, axes, kernel, nest, result, at);
+    };
+    const Coordinates at = place_of(request.scope.graph->shape(result), request, axes, tracer, fits);
     const ScalarId value = tracer.value(result, at, {});
     const int32_t buffer = tracer.buffer(request.outputs[i], true);
     nest.stores.push_back({buffer, linear(nest.dims.size(), at, layouts(request.outputs[i]).strides), value});

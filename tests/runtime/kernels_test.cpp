@@ -99,6 +99,17 @@ TEST(Kernels, ReductionsOverSeveralAxes) {
   expect_agreement(graph, {{"x", pseudo_random({Dtype::f32, {4, 5, 6, 7}}, 1)}});
 }
 
+// There are as many rows as points of a row, and no index of one is affine in the axes of the other.
+TEST(Kernels, RowsAsManyAsTheirPoints) {
+  Graph graph;
+  Builder b(graph);
+  const Type type{Dtype::f32, {2, 3, 3, 2}};
+  const ValueId x = data(graph, type, "x");
+  graph.add_output(b.reduce_sum(x, {2, 3}, false), OutputRole::output, "rows");
+  graph.add_output(b.reduce_sum(x, {0, 1}, true), OutputRole::output, "columns");
+  expect_agreement(graph, {{"x", pseudo_random(type, 1)}});
+}
+
 TEST(Kernels, NanAndInfinityInExtremes) {
   Graph graph;
   Builder b(graph);
