@@ -46,6 +46,7 @@ std::vector<StageText> print_convolution(const Kernel& kernel) {
   const Convolution& c = work.convolution;
   const ProductSizes sizes = sizes_of(work);
   const ProductSchedule schedule = schedule_tiles(sizes);
+  if (schedule.blocks == 0) return {};  // the gradient of an empty input
   StageText stage;
   Text& text = stage.body;
   text.line("extern __shared__ __align__(16) unsigned char stepc_shared[];");
