@@ -239,8 +239,8 @@ bool can_trace(const NestRequest& request, const LayoutOf& layouts, const Iterat
 }
 
 // Where a result lies in the iteration space, seen through a reshape if need be: everywhere, one per row, or one per
-// point of a row. Where rows and their points are as many, the one of its own shape comes first, and `fits` says whether
-// the result can be computed there.
+// point of a row. Where rows and their points are as many, the one of its own shape comes first, and `fits` says
+// whether the result can be computed there.
 template <typename Fits>
 Coordinates place_of(const Shape& shape, const NestRequest& request, const IterationAxes& axes, const Tracer& tracer,
                      const Fits& fits) {
