@@ -16,9 +16,8 @@ namespace {
 
 using Work = LinearCrossEntropyWork;
 
-// Of products; of what is done per row.
-constexpr int64_t kProductThreads = 128, kThreads = 256, kWarpLanes = 32;
-constexpr int64_t kClassTile = 64, kColumnTile = 64, kStep = 32, kMostRowTile = 128;
+constexpr int64_t kThreads = 256, kWarpLanes = 32;  // of what is done per row
+constexpr int64_t kMostRowTile = 128;
 // Half of the rows, where that lies between: with fewer rows in a chunk dw is read and written for too few operations,
 // more take more scratch.
 constexpr int64_t kLeastRows = 128, kMostRows = 512;
@@ -27,14 +26,34 @@ constexpr int64_t kEnoughBlocks = 256;
 
 int64_t divided(int64_t a, int64_t b) { return (a + b - 1) / b; }
 int64_t rounded(int64_t a, int64_t unit) { return divided(a, unit) * unit; }
-// Rows of a tile over so many: 4 to a warp at the least, 16 in a block.
-int64_t row_tile(int64_t rows) {
-  int64_t tile = 16;
-  while (tile < kMostRowTile && tile < rows) tile *= 2;
-  return tile;
+bool is_half(Dtype dtype) { return dtype == Dtype::bf16 || dtype == Dtype::f16; }
+
+Dtype x_dtype(const Kernel& kernel) {
+  return kernel.buffers[static_cast<size_t>(std::get<Work>(kernel.work).x.buffer)].dtype;
 }
 
-// A function of the sizes alone.
+// How products are cut: f32 has four warps and the rows of a warp follow the tile; 16 bits run on tensor cores, 16 rows
+// per warp, and need wider tiles, as they multiply faster than tiles are read.
+struct Tiles {
+  int64_t classes = 64, columns = 64, step = 32, least_rows = 16;
+  bool half = false;
+
+  explicit Tiles(Dtype dtype) : half(is_half(dtype)) {
+    if (half) classes = 128, columns = 128, step = 64, least_rows = 64;
+  }
+
+  // Rows of a tile over so many.
+  int64_t rows(int64_t count) const {
+    int64_t tile = least_rows;
+    while (tile < kMostRowTile && tile < count) tile *= 2;
+    return tile;
+  }
+  int64_t threads(int64_t tile_rows) const { return half ? tile_rows / 16 * kWarpLanes : 4 * kWarpLanes; }
+  // Bytes of a tile in shared memory, whose rows are padded (padded_stride in device/fragment.cuh).
+  int64_t bytes(int64_t lines, int64_t width) const { return lines * (width * (half ? 2 : 4) + 16); }
+};
+
+// A function of the sizes and the dtype alone.
 struct Schedule {
   int64_t chunk_rows = 0, chunks = 0;
   int64_t groups = 1, group_classes = 0;  // of dx
@@ -42,14 +61,14 @@ struct Schedule {
   // Where the parts of scratch lie, in bytes.
   int64_t counts = 0, logits = 0, statistics = 0, known = 0, label = 0, partial_dx = 0, losses = 0, end = 0;
 
-  explicit Schedule(const Work& work) {
+  Schedule(const Work& work, const Tiles& tiles) {
     const int64_t rows = std::max<int64_t>(work.rows, 1);
     chunk_rows = std::min(rows, std::clamp(rounded(divided(rows, 2), kMostRowTile), kLeastRows, kMostRows));
     chunks = divided(rows, chunk_rows);
-    class_tiles = divided(work.classes, kClassTile);
+    class_tiles = divided(work.classes, tiles.classes);
     logits_stride = rounded(work.classes, 4);
-    const int64_t blocks = divided(chunk_rows, row_tile(chunk_rows)) * divided(work.depth, kColumnTile);
-    group_classes = rounded(divided(work.classes, divided(kEnoughBlocks, blocks)), 4 * kClassTile);
+    const int64_t blocks = divided(chunk_rows, tiles.rows(chunk_rows)) * divided(work.depth, tiles.columns);
+    group_classes = rounded(divided(work.classes, divided(kEnoughBlocks, blocks)), 4 * tiles.classes);
     groups = divided(work.classes, group_classes);
     take(counts, 2, 8);
     take(logits, checked_mul(chunk_rows, logits_stride), 4);
@@ -74,8 +93,9 @@ class Printer {
   explicit Printer(const Kernel& kernel)
       : kernel_(kernel),
         work_(std::get<Work>(kernel.work)),
-        schedule_(work_),
-        row_tile_(row_tile(schedule_.chunk_rows)) {}
+        tiles_(x_dtype(kernel)),
+        schedule_(work_, tiles_),
+        row_tile_(tiles_.rows(schedule_.chunk_rows)) {}
 
   std::vector<StageText> print() {
     add(1, kThreads, 0, fmt::format("count_rows<{}>(problem);", kThreads));
@@ -91,17 +111,20 @@ class Printer {
  private:
   void add_chunk() {
     const int64_t row_tiles = divided(schedule_.chunk_rows, row_tile_);
-    const std::string logits = fmt::format("LogitsTile<{}, {}, {}>", row_tile_, kClassTile, kStep);
-    add_product(row_tiles * schedule_.class_tiles, logits, (row_tile_ + kClassTile) * (kStep + 4), "run(problem)");
+    const std::string logits =
+        fmt::format("LogitsTile<{}, {}, {}, {}>", row_tile_, tiles_.classes, tiles_.step, fragment(row_tile_));
+    add_product(row_tiles * schedule_.class_tiles, tiles_.threads(row_tile_), logits,
+                tiles_.bytes(row_tile_ + tiles_.classes, tiles_.step), "run(problem)");
     add(divided(schedule_.chunk_rows, kThreads / kWarpLanes), kThreads, 0,
-        fmt::format("LossOfRows<{}, {}, {}, {}>{{problem, error}}.run();", kThreads, kClassTile, label_type(),
+        fmt::format("LossOfRows<{}, {}, {}, {}>{{problem, error}}.run();", kThreads, tiles_.classes, label_type(),
                     x_type()));
     if (!work_.has_gradients()) return;
     add(divided(work_.classes, kWarpLanes), kThreads, 0, fmt::format("differentiate_logits<{}>(problem);", kThreads));
-    const int64_t column_tiles = divided(work_.depth, kColumnTile);
+    const int64_t column_tiles = divided(work_.depth, tiles_.columns);
     const auto gradient = [&](int64_t blocks, int64_t rows, const std::string& call) {
-      add_product(blocks, fmt::format("GradientTile<{}, {}, {}>", rows, kColumnTile, kStep),
-                  rows * (kStep + 4) + kStep * (kColumnTile + 4), call);
+      add_product(blocks, tiles_.threads(rows),
+                  fmt::format("GradientTile<{}, {}, {}, {}>", rows, tiles_.columns, tiles_.step, fragment(rows)),
+                  tiles_.bytes(rows, tiles_.step) + tiles_.bytes(tiles_.step, tiles_.columns), call);
     };
     if (work_.dx.buffer >= 0) {
       gradient(row_tiles * column_tiles * schedule_.groups, row_tile_, fmt::format("dx(problem, {})", group_classes()));
@@ -109,17 +132,17 @@ class Printer {
         add(divided(checked_mul(schedule_.chunk_rows, work_.depth), kThreads), kThreads, 0,
             fmt::format("sum_dx<{}>(problem, {});", kThreads, schedule_.groups));
     }
-    const int64_t class_rows = row_tile(work_.classes);
+    const int64_t class_rows = tiles_.rows(work_.classes);
     if (work_.dw.buffer >= 0) gradient(divided(work_.classes, class_rows) * column_tiles, class_rows, "dw(problem)");
   }
 
   int64_t group_classes() const { return schedule_.groups > 1 ? schedule_.group_classes : work_.classes; }
 
-  void add_product(int64_t blocks, const std::string& type, int64_t shared_floats, const std::string& call) {
-    const int64_t bytes = shared_floats * 4;
-    add(blocks, kProductThreads, bytes,
-        fmt::format("static_assert({}::kThreads == {} && {}::kSharedBytes == {}, \"as it is launched\");\n{}::{};",
-                    type, kProductThreads, type, bytes, type, call));
+  void add_product(int64_t blocks, int64_t threads, const std::string& type, int64_t bytes, const std::string& call) {
+    add(blocks, threads, bytes,
+        fmt::format("typedef {} Tile;\nstatic_assert(Tile::kThreads == {} && Tile::kSharedBytes == {}, "
+                    "\"as it is launched\");\nTile::{};",
+                    type, threads, bytes, call));
   }
 
   void add(int64_t blocks, int64_t threads, int64_t shared_bytes, const std::string& lines) {
@@ -136,7 +159,11 @@ class Printer {
     return kernel_.buffers[static_cast<size_t>(work_.labels.buffer)].dtype == Dtype::i32 ? "int32_t" : "int64_t";
   }
 
-  std::string_view x_type() const { return element_type(kernel_.buffers[static_cast<size_t>(work_.x.buffer)].dtype); }
+  std::string_view x_type() const { return element_type(x_dtype(kernel_)); }
+
+  std::string fragment(int64_t rows) const {
+    return tiles_.half ? fmt::format("MmaFragment<{}>", x_type()) : fmt::format("FmaFragment<{}>", rows / 16);
+  }
 
   std::string pointer(const Work::Tensor& tensor) const {
     return tensor.buffer < 0 ? "nullptr" : element_pointer(kernel_, static_cast<size_t>(tensor.buffer));
@@ -193,6 +220,7 @@ class Printer {
 
   const Kernel& kernel_;
   const Work& work_;
+  const Tiles tiles_;
   const Schedule schedule_;
   const int64_t row_tile_;
   std::vector<StageText> stages_;
@@ -202,6 +230,8 @@ class Printer {
 
 std::vector<StageText> print_linear_cross_entropy(const Kernel& kernel) { return Printer(kernel).print(); }
 
-int64_t linear_cross_entropy_scratch_bytes(const Kernel& kernel) { return Schedule(std::get<Work>(kernel.work)).end; }
+int64_t linear_cross_entropy_scratch_bytes(const Kernel& kernel) {
+  return Schedule(std::get<Work>(kernel.work), Tiles(x_dtype(kernel))).end;
+}
 
 }  // namespace stepc::cuda

@@ -10,7 +10,8 @@
 namespace stepc {
 
 // What linear_cross_entropy and its backward share: logits = x·wᵀ + bias of x [N.., K], w [C, K] and bias [C] or none,
-// one label per row. x may be 16-bit where w and bias are f32: then so is what is summed over rows.
+// one label per row. x may be 16-bit where w and bias are f32: then so is what is summed over rows. Kernels may round w
+// and the gradients of the logits to the type of x where they multiply them (CUDA's do), sums are f32.
 struct LinearLogits {
   Shape rows;
   int64_t classes = 0, depth = 0;

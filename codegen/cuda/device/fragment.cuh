@@ -9,6 +9,7 @@
 // for the two products:
 //   scores:  s[rows][columns] += a[rows][depth] · b[columns][depth]ᵀ
 //   values:  o[rows][columns] += p[rows][inner] · v[inner][columns]    with p a result of `scores`
+//   products: the same with p in shared memory
 // Rows of a tile in shared memory are padded so that they begin an odd number of 16 bytes apart.
 extern "C" {
 extern __shared__ __align__(16) unsigned char stepc_shared[];
@@ -45,6 +46,7 @@ struct FmaFragment {
   static constexpr int kDepthUnit = 4;    // depths and inner extents are multiples of it
   static constexpr int kColumnUnit = 32;  // of values
   static constexpr int kRun = 4;          // columns of values that follow each other
+  static constexpr bool kReadsDown = false;
 
   __device__ __forceinline__ static int row(int i) {
     return warp_index() * kWarpRows + lane_index() / kRowLanes + 4 * i;
@@ -134,6 +136,7 @@ struct MmaFragment {
   static constexpr int kDepthUnit = 16;
   static constexpr int kColumnUnit = 16;
   static constexpr int kRun = 2;
+  static constexpr bool kReadsDown = true;  // `products` takes p as [inner][rows] too
 
   __device__ __forceinline__ static int row(int i) {
     return warp_index() * kWarpRows + lane_index() / kRowLanes + 8 * i;
@@ -176,6 +179,27 @@ struct MmaFragment {
       for (int j = 0; j < kColumns; j += 4) {
         unsigned y[4];
         load_matrices<4, true>(y, of_v + k * 4 * stride + j * 4);
+        multiply(o, j, x, y);
+      }
+    }
+  }
+
+  // o += p·v, p[rows][kExtent] in shared memory; with kDown it lies as [kExtent][rows].
+  template <int kExtent, bool kDown = false, int kColumns>
+  __device__ __forceinline__ static void products(float (&o)[kRows][kColumns], const E* p, int p_stride, const E* v,
+                                                  int stride) {
+    const int lane = lane_index(), own = warp_index() * kWarpRows;
+    const E* const of_p = kDown ? p + (lane / 16 * 8 + lane % 8) * p_stride + own + lane / 8 % 2 * 8
+                                : p + (own + lane % 16) * p_stride + lane / 16 * 8;
+    const E* const of_v = v + lane % 16 * stride + lane / 16 * 8;
+#pragma unroll 1
+    for (int k = 0; k < kExtent; k += 16) {
+      unsigned x[4];
+      load_matrices<4, kDown>(x, of_p + (kDown ? k * p_stride : k));
+#pragma unroll
+      for (int j = 0; j < kColumns; j += 4) {
+        unsigned y[4];
+        load_matrices<4, true>(y, of_v + k * stride + j * 4);
         multiply(o, j, x, y);
       }
     }
@@ -258,28 +282,44 @@ struct SplitRows {
 // An element as a tile of E holds it.
 template <typename E, typename From>
 __device__ __forceinline__ E tile_element(From x) {
-  if constexpr (sizeof(E) == sizeof(From))
+  if constexpr (sizeof(E) == sizeof(From)) {
     return x;
-  else
-    return widened(x);
+  } else {
+    E element;
+    narrow(widened(x), element);
+    return element;
+  }
 }
 
 // A tile of kRows by kColumns elements into shared memory by kThreads threads, zeros where there is nothing: `rows`
-// rows of `columns` elements exist, 16-bit ones become f32 where the tile has that. Copies run until wait_async.
+// rows of `columns` elements exist, and become E. Copies run until wait_async.
 template <int kThreads, int kRows, int kColumns, typename E, typename View>
 __device__ __forceinline__ void load_tile(E* to, int stride, const View& from, int rows, int columns) {
-  constexpr int kUnit = 16 / static_cast<int>(sizeof(E)), kUnits = (kColumns + kUnit - 1) / kUnit;
   typedef typename View::Type From;
+  constexpr bool kCopies = sizeof(E) == sizeof(From);
+  constexpr int kBytes = sizeof(E) > sizeof(From) ? sizeof(E) : sizeof(From);
+  constexpr int kUnit = 16 / kBytes, kUnits = (kColumns + kUnit - 1) / kUnit;
   const E zero{};
-  const bool copies = sizeof(E) == sizeof(From) && from.column_stride == 1;
-  if (copies && from.rows_are_aligned(kUnit) && columns % kUnit == 0 && is_aligned<16>(from.data)) {
-    Vector<E, kUnit> zeros{};
+  if (from.column_stride == 1 && from.rows_are_aligned(kUnit) && columns % kUnit == 0 && is_aligned<16>(from.data)) {
+#pragma unroll(kCopies ? 1 : 2)
     for (int i = thread_index(); i < kRows * kUnits; i += kThreads) {
       const int r = i / kUnits, c = i % kUnits * kUnit;
-      if (r < rows && c < columns)
-        copy_async<16>(to + r * stride + c, from.row(r) + c);
-      else
-        shared_store_vector<kUnit>(to, r * stride + c, zeros);
+      const bool exists = r < rows && c < columns;
+      if constexpr (kCopies) {
+        if (exists) {
+          copy_async<16>(to + r * stride + c, from.row(r) + c);
+          continue;
+        }
+      }
+      Vector<E, kUnit> unit{};
+      if constexpr (!kCopies) {
+        if (exists) {
+          const Vector<From, kUnit> elements = load_vector<kUnit>(from.row(r), c);
+#pragma unroll
+          for (int e = 0; e < kUnit; ++e) unit[e] = tile_element<E>(elements[e]);
+        }
+      }
+      shared_store_vector<kUnit>(to, r * stride + c, unit);
     }
     return;
   }

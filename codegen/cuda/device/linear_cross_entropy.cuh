@@ -7,6 +7,9 @@
 // Cross-entropy of the rows of x·wᵀ + bias, and its gradients. Rows come in chunks; the logits of a chunk lie in
 // scratch as [row][class] and become their own gradient there. Every chunk is the same stages, launched again: which
 // one it is stands in scratch.
+//
+// The fragment says how products are made: where x has 16 bits, w and the gradients of the logits are rounded to its
+// type as a tile is loaded.
 namespace stepc_device {
 
 // A tensor whose first axes are the rows: row r lies at (r / inner)·outer_stride + (r % inner)·row_stride.
@@ -101,13 +104,13 @@ __device__ __forceinline__ void next_chunk(const LossProblem<Label, X>& p) {
 }
 
 // A tile of logits and, per row, its maximum, Σ exp(x − shift) and Σ (x − shift), where shift is the maximum or 0.
-template <int kRows, int kClasses, int kStep>
+template <int kRows, int kClasses, int kStep, typename Fragment>
 struct LogitsTile {
-  typedef FmaFragment<kRows / 16> Fragment;
-  static constexpr int kThreads = 4 * kWarpLanes;
-  static constexpr int kStride = padded_stride<float>(kStep);
+  typedef typename Fragment::Operand E;
+  static constexpr int kThreads = kRows / Fragment::kWarpRows * kWarpLanes;
+  static constexpr int kStride = padded_stride<E>(kStep);
   static constexpr int kColumns = kClasses / Fragment::kRowLanes;
-  static constexpr int kSharedBytes = (kRows + kClasses) * kStride * static_cast<int>(sizeof(float));
+  static constexpr int kSharedBytes = (kRows + kClasses) * kStride * static_cast<int>(sizeof(E));
 
   template <typename Label, typename X>
   __device__ __forceinline__ static void run(const LossProblem<Label, X>& p) {
@@ -116,8 +119,8 @@ struct LogitsTile {
     const int rows = existing<kRows>(first, p.rows_of_chunk(chunk)), classes = existing<kClasses>(own, p.classes);
     float x[Fragment::kRows][kColumns];
     fill(x, 0);
-    float* const of_rows = reinterpret_cast<float*>(stepc_shared);
-    float* const of_classes = of_rows + kRows * kStride;
+    E* const of_rows = reinterpret_cast<E*>(stepc_shared);
+    E* const of_classes = of_rows + kRows * kStride;
     SplitRows<const X> from_rows = p.x.matrix(chunk + first, p.x_column_stride);
     MatrixView<const float> from_classes = p.w;
     from_classes.data = p.w.row(own);

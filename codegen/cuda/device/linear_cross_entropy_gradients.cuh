@@ -34,12 +34,14 @@ __device__ __forceinline__ void differentiate_logits(const LossProblem<Label, X>
 }
 
 // Tiles of kRows rows by kColumns columns of what gradients of logits are multiplied to, in steps of kStep.
-template <int kRows, int kColumns, int kStep>
+template <int kRows, int kColumns, int kStep, typename Fragment>
 struct GradientTile {
-  typedef FmaFragment<kRows / 16> Fragment;
-  static constexpr int kThreads = 4 * kWarpLanes;
-  static constexpr int kStride = padded_stride<float>(kStep), kValueStride = padded_stride<float>(kColumns);
-  static constexpr int kSharedBytes = (kRows * kStride + kStep * kValueStride) * static_cast<int>(sizeof(float));
+  typedef typename Fragment::Operand E;
+  static constexpr int kThreads = kRows / Fragment::kWarpRows * kWarpLanes;
+  static constexpr int kStride = padded_stride<E>(kStep), kValueStride = padded_stride<E>(kColumns);
+  static constexpr int kDownStride = padded_stride<E>(kRows);
+  static constexpr int kSharedBytes = (kRows * kStride + kStep * kValueStride) * static_cast<int>(sizeof(E));
+  static_assert(!Fragment::kReadsDown || kStep * kDownStride <= kRows * kStride, "a tile of a lies either way");
   typedef float Sums[Fragment::kRows][kColumns / Fragment::kRowLanes];
 
   // What a group of classes adds to dx of the chunk: a block per tile of rows, tile of columns and group.
@@ -53,7 +55,7 @@ struct GradientTile {
     const MatrixView<const float> a{p.logits + first * p.logits_stride + begin, p.logits_stride, 1};
     const MatrixView<const float> b{p.w.row(begin) + column * p.w.column_stride, p.w.row_stride, p.w.column_stride};
     Sums sums;
-    multiply(sums, a, rows, b, columns, left < group_classes ? left : group_classes);
+    multiply<false>(sums, a, rows, b, columns, left < group_classes ? left : group_classes);
     if (group_classes < p.classes) {
       float* const to = p.partial_dx + (group * p.chunk_rows + first) * p.depth + column;
       return store_values<Fragment>(MatrixView<float>{to, p.depth, 1}, sums, rows, columns);
@@ -74,28 +76,34 @@ struct GradientTile {
     SplitRows<const X> b = p.x.matrix(chunk, p.x_column_stride);
     b.data += column * p.x_column_stride;
     Sums sums;
-    multiply(sums, a, classes, b, columns, p.rows_of_chunk(chunk));
+    multiply<Fragment::kReadsDown>(sums, a, classes, b, columns, p.rows_of_chunk(chunk));
     const MatrixView<float> to{p.dw.row(first) + column * p.dw.column_stride, p.dw.row_stride, p.dw.column_stride};
     store_values<Fragment>(to, sums, classes, columns, chunk != 0);
   }
 
  private:
-  // sums = a·b over `extent`.
-  template <typename A, typename B>
+  // sums = a·b over `extent`; kDown: a's tiles lie in shared memory with the rows innermost, as in global memory.
+  template <bool kDown, typename A, typename B>
   __device__ __forceinline__ static void multiply(Sums& sums, A a, int rows, B b, int columns, int64_t extent) {
-    float* const of_a = reinterpret_cast<float*>(stepc_shared);
-    float* const of_b = of_a + kRows * kStride;
+    E* const of_a = reinterpret_cast<E*>(stepc_shared);
+    E* const of_b = of_a + kRows * kStride;
     fill(sums, 0);
 #pragma unroll 1
     for (int64_t step = 0; step < extent; step += kStep) {
       const int inner = existing<kStep>(step, extent);
       __syncthreads();
-      load_tile<kThreads, kRows, kStep>(of_a, kStride, a, rows, inner);
+      if constexpr (kDown)
+        load_tile<kThreads, kStep, kRows>(of_a, kDownStride, A{a.data, a.column_stride, a.row_stride}, inner, rows);
+      else
+        load_tile<kThreads, kRows, kStep>(of_a, kStride, a, rows, inner);
       load_tile<kThreads, kStep, kColumns>(of_b, kValueStride, b, inner, columns);
       commit_async();
       wait_async<0>();
       __syncthreads();
-      Fragment::template products<kStep>(sums, of_a, kStride, of_b, kValueStride);
+      if constexpr (kDown)
+        Fragment::template products<kStep, true>(sums, of_a, kDownStride, of_b, kValueStride);
+      else
+        Fragment::template products<kStep>(sums, of_a, kStride, of_b, kValueStride);
       a.data += kStep * a.column_stride;
       b = rows_after(b, kStep);
     }
