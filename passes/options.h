@@ -2,6 +2,7 @@
 
 #include "ir/dtype.h"
 #include "passes/fusion/override.h"
+#include "passes/remat/options.h"
 
 #include <cstdint>
 #include <optional>
@@ -76,6 +77,7 @@ struct TrainOptions {
   bool fuse_loss = true;                     // level full: a cross-entropy takes in the linear layer before it
   bool fuse_attention = true;                // level full: attention is one kernel; else it is its parts
   std::vector<FusionOverride> fuse_edges{};  // level full: edges to join or to keep apart
+  RematOptions remat{};
 };
 
 // "cross-entropy", "mse", "mean", "sum", "mean-square", "output". Throws UserError naming the choices.

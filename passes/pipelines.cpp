@@ -41,7 +41,9 @@ std::vector<const Pass*> default_pipeline() {
   add("dce");
   // Gradients of embeddings join what they are added to.
   add("scatter-onto");
-  // Fusion puts what is cheap into its readers: then saving it is a waste.
+  // What the user's policy does not keep, then what is cheap: fusion puts it into its readers, and saving it is a
+  // waste.
+  add("remat");
   add("recompute-cheap");
   // From here on the graph is arranged, not rewritten.
   add("fuse");

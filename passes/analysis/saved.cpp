@@ -40,7 +40,9 @@ const Node& maker_of(const Graph& graph, ValueId value) {
   return maker == nullptr ? node : *maker;
 }
 
-std::string name_of(const Graph& graph, ValueId value) {
+}  // namespace
+
+std::string saved_name(const Graph& graph, ValueId value) {
   const ValueId named = nearest_named(graph, value);
   const Value& v = graph.value(named);
   if (!v.name.empty() || !v.producer.valid()) return v.name;
@@ -50,8 +52,6 @@ std::string name_of(const Graph& graph, ValueId value) {
   const std::string_view op = op_name(maker_of(graph, named).op);
   return operand.empty() ? std::string(op) : fmt::format("{}({})", op, operand);
 }
-
-}  // namespace
 
 int64_t SavedListing::new_bytes() const {
   int64_t sum = 0;
@@ -80,7 +80,7 @@ std::string SavedListingBuilder::add(ValueId value, std::string op, const Origin
   SavedTensor tensor;
   tensor.value = value;
   tensor.op = std::move(op);
-  tensor.name = name_of(graph_, value);
+  tensor.name = saved_name(graph_, value);
   if (origin != nullptr) {
     tensor.onnx = origin->onnx;
     tensor.scope = origin->scope;

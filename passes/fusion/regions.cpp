@@ -2,6 +2,7 @@
 
 #include "ir/op_def.h"
 #include "ir/support/error.h"
+#include "passes/analysis/layers.h"
 #include "passes/fusion/cluster_costs.h"
 #include "passes/fusion/edges.h"
 #include "passes/fusion/epilogue.h"
@@ -139,6 +140,17 @@ class RegionFuser {
     return true;
   }
 
+  // What is recomputed waits for nothing but its layer's turn in the backward. A kernel with it for two layers would be
+  // both at once, and keep until their turn what remat let go.
+  bool may_share_kernel(int32_t first, int32_t second) const {
+    std::set<std::string_view> layers;  // that recompute
+    for (const int32_t cluster : {first, second})
+      for (const NodeId id : clusters().members(cluster))
+        if (node(id).origin.phase == Phase::recompute) layers.insert(layer_scope(node(id).origin.scope));
+    layers.erase(std::string_view());
+    return layers.size() <= 1;
+  }
+
   // Kernels that read one large value and do not wait for each other.
   void join_sharing() {
     const auto share = [&](ValueId value) {
@@ -151,7 +163,8 @@ class RegionFuser {
       std::vector<int32_t> ordered(readers.begin(), readers.end());
       std::ranges::sort(ordered, {}, [&](int32_t cluster) { return clusters().position(cluster); });
       for (size_t i = 1; i < ordered.size(); ++i)
-        if (!try_join(ordered[i - 1], ordered[i]) && clusters().members(ordered[i]).empty())
+        if (may_share_kernel(ordered[i - 1], ordered[i]) && !try_join(ordered[i - 1], ordered[i]) &&
+            clusters().members(ordered[i]).empty())
           ordered[i] = ordered[i - 1];  // the larger one's number is the joint cluster's
     };
     for (const GraphInput& input : graph_.inputs()) share(input.value);

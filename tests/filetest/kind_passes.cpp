@@ -25,6 +25,7 @@ TrainOptions options_of(const File& file) {
   if (!file.setting("accumulate").empty()) options.accumulate = std::stoll(file.setting("accumulate"));
   if (!file.setting("precision").empty()) options.precision = parse_precision(file.setting("precision"));
   if (!file.setting("fuse").empty()) options.fuse = parse_fuse_level(file.setting("fuse"));
+  if (!file.setting("remat").empty()) options.remat = parse_remat(file.setting("remat"));
   options.keep_outputs = file.setting("keep-outputs") == "true";
   return options;
 }

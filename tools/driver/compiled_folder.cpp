@@ -112,6 +112,7 @@ void restore(DriverOptions& options, const Json& from) {
   train.fuse = parse_fuse_level(text(from, "fuse"));
   train.fuse_loss = text(from, "fuse_loss") == "on";
   train.fuse_attention = from.value("fuse_attention", "on") == "on";
+  train.remat = parse_remat(from.value("remat", "none"));
   const Json& optimizer = from.at("optimizer");
   const auto number = [&](const char* key) { return optimizer.at(key).get<double>(); };
   options.library_contractions = from.value("contractions", "library") == "library";

@@ -126,9 +126,6 @@ void add_later_options(CLI::App& app) {
       app, "--deterministic", [](const std::string& text) { expect_only("--deterministic", text, "on", {"off"}); },
       "on")
       ->group("");
-  add_parsed(
-      app, "--remat", [](const std::string& text) { expect_only("--remat", text, "none", {text}); }, "none")
-      ->group("");
   not_available(app, {"--memory-budget", "--saved-budget", "--cost", "--ledger"});
 }
 
@@ -303,6 +300,11 @@ void add_step_options(CLI::App& app, DriverOptions& options) {
       ->type_name("KEY=X,...")
       ->group(group);
   add_fusion_options(app, options, group);
+  add_parsed(
+      app, "--remat", [&](const std::string& text) { options.train.remat = parse_remat(text); },
+      "what the backward recomputes: none (default), " + remat_usages())
+      ->type_name("POLICY")
+      ->group(group);
   app.add_option(
          "--device-spec", options.device,
          "what predictions are made for: cpu (default), rtx5090, rtx4090, a100, h100, h200, b200, l4, or a file")
