@@ -3,6 +3,7 @@
 #include "ir/support/checked.h"
 
 #include <cctype>
+#include <utility>
 
 namespace stepc {
 
@@ -72,6 +73,13 @@ Einsum bind_einsum(const EinsumSpec& spec, const Shape& a, const Shape& b) {
   }
   return bound;
 }
+
+Attrs with_spec(Attrs attrs, std::string spec) {
+  attrs.set("spec", std::move(spec));
+  return attrs;
+}
+
+bool allows_tf32(const Attrs& attrs) { return attrs.has("tf32") && attrs.flag("tf32"); }
 
 Shape Einsum::result_shape() const {
   Dims dims;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ir/attrs.h"
 #include "ir/shape.h"
 
 #include <cstdint>
@@ -19,6 +20,11 @@ struct EinsumSpec {
 // Throws UserError where the text is no such specification.
 EinsumSpec parse_einsum(std::string_view text);
 std::string to_string(const EinsumSpec& spec);
+
+// A contraction's attributes with another specification.
+Attrs with_spec(Attrs attrs, std::string spec);
+// Whether its f32 operands may be rounded to TF32.
+bool allows_tf32(const Attrs& attrs);
 
 // What a label does, decided by where it occurs.
 enum class LabelRole : uint8_t {

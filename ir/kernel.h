@@ -209,6 +209,7 @@ struct MatmulWork {
   std::vector<Batch> batch;
   std::vector<Batch> sums;  // c is 0
   std::vector<Addend> addends;
+  bool tf32 = false;  // f32 operands may be rounded to TF32
   bool operator==(const MatmulWork&) const = default;
 };
 

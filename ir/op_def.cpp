@@ -109,6 +109,7 @@ void complete_attrs(Op op, size_t inputs, Attrs& attrs) {
     const AttrValue* value = attrs.find(spec.key);
     if (value == nullptr) {
       if (spec.required) user_error("{}: attribute '{}' is missing", def.name, spec.key);
+      if (!spec.filled_in) continue;
       attrs.set(spec.key, default_value(spec));
     } else if (attr_kind(*value) != spec.kind) {
       user_error("{}: attribute '{}' has the wrong kind", def.name, spec.key);

@@ -32,6 +32,7 @@ struct AttrSpec {
   AttrKind kind{};
   bool required = true;       // else the default below is filled in when the node is made
   double default_number = 0;  // boolean, integer and real; texts default to "" and lists to []
+  bool filled_in = true;      // else it is absent unless it is given
 };
 
 // Operand types and attributes as a shape rule sees them.

@@ -1,10 +1,13 @@
 // precision: mixed precision. Products and what flows between them become 16-bit, by casts that anyone can see.
+// With tf32 everything stays f32, and contractions say that their operands may be rounded.
 //
 //   input weight "w" %w: f32                            %w16 = cast %w {to=bf16}
 //   %y: f32 = contraction %x, %w    (--precision bf16)  %y: bf16 = contraction %x, %w16     (%x: bf16)
 //   %z: f32 = add %y, %b                   ->           %z: bf16 = add %y, (cast %b)
 //   %g: f32 = gelu %z                                   %g: bf16 = cast (gelu (cast %z {to=f32})) {to=bf16}
 //   %s: f32 = reduce_sum %g                             %s: f32 = reduce_sum (cast %g {to=f32})
+//
+//   %y: f32 = contraction %x, %w    (--precision tf32)  %y: f32 = contraction %x, %w {tf32=true}
 //
 // How each operation is treated, `treatment_of` says, and docs/precision.md beside what PyTorch's autocast does. It
 // runs before autodiff, so that gradients have the dtypes of their values: those of products are 16-bit, those of
@@ -13,6 +16,7 @@
 // bound on errors survives (Fedus et al. 2021, section 2.4; routers of mixtures of experts in f32).
 
 #include "ir/builder.h"
+#include "ir/einsum.h"
 #include "ir/op_def.h"
 #include "ir/ref_tensor.h"
 #include "passes/pass.h"
@@ -96,24 +100,15 @@ bool is_weight(const Graph& graph, ValueId value) {
   return input != nullptr && input->role == InputRole::weight;
 }
 
-class MixedPrecision {
+// Which products may have rounded operands.
+class Products {
  public:
-  MixedPrecision(Graph& graph, Dtype low) : graph_(graph), low_(low) {}
-
-  bool run() {
+  explicit Products(const Graph& graph) : graph_(graph) {
     find_learned();
     find_ranked();
-    for (const GraphInput& input : graph_.inputs())
-      if (input.role == InputRole::data && graph_.dtype(input.value) == Dtype::f32 && is_activation(input.value))
-        now_[input.value] = narrowed(input.value);
-    for (const NodeId id : graph_.order()) treat(id);
-    for (const GraphOutput& output : std::vector(graph_.outputs()))
-      if (const ValueId value = current(output.value); value != output.value)
-        graph_.redirect_output(output.name, widened(value));
-    for (auto id = replaced_.rbegin(); id != replaced_.rend(); ++id)
-      if (graph_.alive(*id)) erase_if_dead(graph_, *id);
-    return changed_;
   }
+
+  bool may_round(NodeId id) const { return multiplies_learned(graph_.node(id)) && !ranked_.contains(id); }
 
  private:
   // What is computed from weights, constants or float inputs. Everything else comes of integers alone: positions,
@@ -144,6 +139,54 @@ class MixedPrecision {
     }
   }
 
+  // A product of positions alone has more digits than are left.
+  bool multiplies_learned(const Node& node) const {
+    if (node.op == Op::attention) return true;
+    return learned_.contains(node.inputs[0]) && learned_.contains(node.inputs[1]);
+  }
+
+  const Graph& graph_;
+  std::set<ValueId> learned_;
+  std::set<NodeId> ranked_;
+};
+
+// A gradient's contractions have the attributes of the one whose they are.
+bool allow_tf32(Graph& graph) {
+  const Products products(graph);
+  std::vector<NodeId> found;
+  for (const NodeId id : graph.order())
+    if (const Node& node = graph.node(id); node.op == Op::contraction && graph.dtype(node.inputs[0]) == Dtype::f32 &&
+                                           !allows_tf32(node.attrs) && node.attrs.dtype("accumulate") == Dtype::f32 &&
+                                           products.may_round(id))
+      found.push_back(id);
+  for (const NodeId id : found) {
+    const Node& node = graph.node(id);
+    Attrs attrs = node.attrs;
+    attrs.set("tf32", true);
+    Builder b(graph, node.origin, id);
+    replace_node(graph, id, b.make(node.op, node.inputs, attrs));
+  }
+  return !found.empty();
+}
+
+class MixedPrecision {
+ public:
+  MixedPrecision(Graph& graph, Dtype low) : graph_(graph), low_(low), products_(graph) {}
+
+  bool run() {
+    for (const GraphInput& input : graph_.inputs())
+      if (input.role == InputRole::data && graph_.dtype(input.value) == Dtype::f32 && is_activation(input.value))
+        now_[input.value] = narrowed(input.value);
+    for (const NodeId id : graph_.order()) treat(id);
+    for (const GraphOutput& output : std::vector(graph_.outputs()))
+      if (const ValueId value = current(output.value); value != output.value)
+        graph_.redirect_output(output.name, widened(value));
+    for (auto id = replaced_.rbegin(); id != replaced_.rend(); ++id)
+      if (graph_.alive(*id)) erase_if_dead(graph_, *id);
+    return changed_;
+  }
+
+ private:
   // Whether a product or a norm reads an input: a mask or a target is none, and stays what it is.
   bool is_activation(ValueId value) const {
     return std::ranges::any_of(graph_.value(value).uses, [&](const Use& use) {
@@ -219,8 +262,7 @@ class MixedPrecision {
     const bool mixes = std::ranges::all_of(
         operands, [&](ValueId v) { return !v.valid() || !is_float(graph_.dtype(v)) || is_low(v) || is_f32(v); });
     if (!mixes && treatment != Treatment::cast) treatment = Treatment::f32;
-    if (treatment == Treatment::product && (!multiplies_learned(node) || ranked_.contains(id)))
-      treatment = Treatment::f32;
+    if (treatment == Treatment::product && !products_.may_round(id)) treatment = Treatment::f32;
     const bool low_first = is_low(operands.empty() ? kNoValue : operands[0]);
     switch (treatment) {
       case Treatment::product:
@@ -237,12 +279,6 @@ class MixedPrecision {
         break;
     }
     rebuild(id, operands, (treatment == Treatment::inside && low_first) || is_row_of_table(node));
-  }
-
-  // A product of positions alone has more digits than 16 bits hold.
-  bool multiplies_learned(const Node& node) const {
-    if (node.op == Op::attention) return true;
-    return learned_.contains(node.inputs[0]) && learned_.contains(node.inputs[1]);
   }
 
   // 16-bit where one operand is and all others can be, else f32.
@@ -290,8 +326,7 @@ class MixedPrecision {
 
   Graph& graph_;
   const Dtype low_;
-  std::set<ValueId> learned_;
-  std::set<NodeId> ranked_;
+  const Products products_;           // of the graph as it was
   std::set<ValueId> made_;            // by casts of ours
   std::map<ValueId, ValueId> views_;  // of f32 values → of the rounded ones
   std::map<ValueId, ValueId> now_;
@@ -300,6 +335,7 @@ class MixedPrecision {
 };
 
 bool run(Graph& graph, PassContext& context) {
+  if (context.options.precision == Precision::tf32) return allow_tf32(graph);
   const std::optional<Dtype> low = low_dtype(context.options.precision);
   return low && MixedPrecision(graph, *low).run();
 }
@@ -313,7 +349,7 @@ constexpr std::string_view kForbidsAfter[] = {"loss", "raise-aten", "raise-compo
 extern const Pass pass_precision;
 const Pass pass_precision{
     .name = "precision",
-    .summary = "stores what products read and write in 16 bits (--precision bf16, fp16)",
+    .summary = "stores what products read and write in 16 bits (--precision bf16, fp16), or lets them round to TF32",
     .contract = {.refuses = kRefuses,
                  .breaks = kBreaks,
                  .forbids_after = kForbidsAfter,

@@ -39,7 +39,7 @@ ProductSchedule schedule_of(const Kernel& kernel, const Product& product) {
   ProductSizes sizes{w.m, w.n, w.k, 1};
   for (const MatmulWork::Batch& axis : w.batch) sizes.points *= axis.extent;
   return schedule_product(sizes, kernel.buffers[product.a].dtype, kernel.buffers[product.b].dtype,
-                          kernel.buffers.back().dtype);
+                          kernel.buffers.back().dtype, w.tf32);
 }
 
 // Rows of C are its unit stride, for neighbouring threads to write neighbours, unless it has only a few columns: then
@@ -107,11 +107,11 @@ struct OperandStrides {
 };
 
 // The template arguments after the tile: orientation of A and of B, whether A, B and C go by vectors.
-std::string access_text(const Product& product) {
+std::string access_text(const Kernel& kernel, const Product& product) {
   const MatmulWork& w = product.work;
   const bool tensor = product.schedule.form == ProductForm::tensor;
   const OperandStrides a{w.m, w.k, w.a_m, w.a_k}, b{w.n, w.k, w.b_n, w.b_k};
-  const int64_t width = tensor ? 8 : 4, result_width = tensor ? 2 : 4;
+  const int64_t width = 16 / dtype_bytes(kernel.buffers[product.a].dtype), result_width = tensor ? 2 : 4;
   // f32 tiles have the depth outermost in shared memory: only what is so in global memory too is copied by vectors.
   bool a_vectors = a.allows_vectors(width) && (tensor || !a.along_depth());
   bool b_vectors = b.allows_vectors(width) && (tensor || !b.along_depth());
@@ -131,11 +131,11 @@ void print_call(Text& text, const Kernel& kernel, const Product& product) {
   switch (s.form) {
     case ProductForm::tiles:
       text.line("contract_tiles<ProductTile<{}, {}, {}, {}, {}>, {}>(stepc_shared, {});", s.tile_m, s.tile_n,
-                s.tile_depth, s.split_m, s.split_n, access_text(product), buffers);
+                s.tile_depth, s.split_m, s.split_n, access_text(kernel, product), buffers);
       break;
     case ProductForm::tensor:
       text.line("contract_tensor<TensorTile<{}, {}, {}, {}, {}, {}>, {}>(stepc_shared, {});", s.tile_m, s.tile_n,
-                s.tile_depth, s.split_m, s.split_n, s.stages, access_text(product), buffers);
+                s.tile_depth, s.split_m, s.split_n, s.stages, access_text(kernel, product), buffers);
       break;
     case ProductForm::thin: text.line("contract_thin<{}>({});", s.tile_m, buffers); break;
     case ProductForm::plain: text.line("contract_plain<{}>({});", s.threads, buffers); break;

@@ -14,6 +14,7 @@ struct Tile {
 constexpr Tile kTiles[] = {{128, 128, 16, 8, 8, 2, 100}, {128, 64, 16, 8, 4, 2, 85}, {64, 128, 16, 4, 8, 2, 85},
                            {64, 64, 16, 4, 4, 2, 70},    {128, 32, 16, 8, 4, 2, 60}, {32, 128, 16, 4, 8, 2, 60},
                            {32, 32, 32, 4, 4, 2, 40}};
+// Their depth is that of 16-bit operands; f32 ones have half of it, the same bytes.
 constexpr Tile kTensorTiles[] = {{128, 128, 32, 2, 4, 3, 100},
                                  {128, 64, 32, 4, 2, 3, 80},
                                  {64, 128, 32, 2, 4, 3, 80},
@@ -50,11 +51,12 @@ ProductSchedule on(const Tile& tile, const ProductSizes& sizes) {
   return schedule;
 }
 
-ProductSchedule schedule_tensor(const ProductSizes& sizes) {
+ProductSchedule schedule_tensor(const ProductSizes& sizes, int64_t bytes) {
   ProductSchedule schedule = on(cheapest(sizes, kTensorTiles), sizes);
   schedule.form = ProductForm::tensor;
   schedule.threads = 32 * schedule.split_m * schedule.split_n;
-  schedule.shared_bytes = int64_t{2} * schedule.stages * schedule.tile_depth * (schedule.tile_m + schedule.tile_n);
+  schedule.tile_depth = static_cast<int32_t>(schedule.tile_depth * 2 / bytes);
+  schedule.shared_bytes = bytes * schedule.stages * schedule.tile_depth * (schedule.tile_m + schedule.tile_n);
   return schedule;
 }
 
@@ -72,7 +74,7 @@ ProductSchedule schedule_tiles(const ProductSizes& sizes) {
   return schedule;
 }
 
-ProductSchedule schedule_product(const ProductSizes& sizes, Dtype a, Dtype b, Dtype c) {
+ProductSchedule schedule_product(const ProductSizes& sizes, Dtype a, Dtype b, Dtype c, bool tf32) {
   constexpr int64_t kShallow = 4;  // a tile of depth 16 would be mostly padding; writing the result is what costs
   constexpr int32_t kThinColumns = 32;
   if (sizes.m <= kThinRows && sizes.k > kShallow)
@@ -80,8 +82,9 @@ ProductSchedule schedule_product(const ProductSizes& sizes, Dtype a, Dtype b, Dt
             .tile_m = static_cast<int32_t>(sizes.m),
             .tile_n = kThinColumns,
             .blocks = ceil_div(sizes.n, kThinColumns) * sizes.points};
-  if (sizes.k > kShallow && a == Dtype::f32 && b == Dtype::f32 && c == Dtype::f32) return schedule_tiles(sizes);
-  if (sizes.k > kShallow && is_half(a) && a == b && (c == a || c == Dtype::f32)) return schedule_tensor(sizes);
+  if (sizes.k > kShallow && a == Dtype::f32 && b == Dtype::f32 && c == Dtype::f32)
+    return tf32 ? schedule_tensor(sizes, 4) : schedule_tiles(sizes);
+  if (sizes.k > kShallow && is_half(a) && a == b && (c == a || c == Dtype::f32)) return schedule_tensor(sizes, 2);
   constexpr int32_t kThreads = 256;
   return {
       .form = ProductForm::plain, .threads = kThreads, .blocks = ceil_div(sizes.m * sizes.n * sizes.points, kThreads)};

@@ -11,7 +11,7 @@ enum class ProductForm : uint8_t {
   plain,  // an element of the result per thread
   thin,   // a result of at most kThinRows rows: the depth is split across the warps of a block
   tiles,  // f32 multiply-adds on tiles in shared memory
-  tensor  // 16-bit operands on tensor cores
+  tensor  // 16-bit operands, or f32 ones rounded to TF32, on tensor cores
 };
 
 constexpr int64_t kThinRows = 8;
@@ -34,7 +34,7 @@ struct ProductSchedule {
 
 // A function of sizes and dtypes alone, as an element's bits are: tiles and tensor sum in the order of the depth
 // whatever the tile, thin and plain in an order that the depth gives.
-ProductSchedule schedule_product(const ProductSizes& sizes, Dtype a, Dtype b, Dtype c);
+ProductSchedule schedule_product(const ProductSizes& sizes, Dtype a, Dtype b, Dtype c, bool tf32 = false);
 
 // The same for an f32 product that only tiles carry.
 ProductSchedule schedule_tiles(const ProductSizes& sizes);

@@ -90,7 +90,8 @@ const DeviceSpec* find_device_spec(std::string_view name) {
   return nullptr;
 }
 
-double contraction_peak(const DeviceSpec& device, Dtype dtype) {
+double contraction_peak(const DeviceSpec& device, Dtype dtype, bool tf32) {
+  if (tf32 && device.contraction.tf32 > 0) return device.contraction.tf32;
   switch (dtype) {
     case Dtype::f64: return device.contraction.f64;
     case Dtype::f32: return device.contraction.f32;

@@ -43,7 +43,7 @@ const std::vector<DeviceSpec>& device_specs();
 // Null for an unknown name.
 const DeviceSpec* find_device_spec(std::string_view name);
 
-// The peak for operands of a dtype; 0 where there is none.
-double contraction_peak(const DeviceSpec& device, Dtype dtype);
+// The peak for operands of a dtype, or f32 ones that may be rounded to TF32; 0 where there is none.
+double contraction_peak(const DeviceSpec& device, Dtype dtype, bool tf32 = false);
 
 }  // namespace stepc

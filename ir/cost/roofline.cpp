@@ -1,5 +1,6 @@
 #include "ir/cost/roofline.h"
 
+#include "ir/einsum.h"
 #include "ir/kernel/attention.h"
 #include "ir/kernel/linear_cross_entropy.h"
 #include "ir/op_def.h"
@@ -18,16 +19,17 @@ Prediction roofline(const KernelTraffic& traffic, double flops_per_us, const Dev
 }
 
 // FLOP/µs of a library's products; generated kernels' where it has none of the dtype.
-double library_flops_per_us(const DeviceSpec& device, Dtype dtype) {
-  const double reached = contraction_peak(device, dtype) * device.contraction_fraction;
+double library_flops_per_us(const DeviceSpec& device, Dtype dtype, bool tf32) {
+  const double reached = contraction_peak(device, dtype, tf32) * device.contraction_fraction;
   return reached > 0 ? reached : device.flops_per_us;
 }
 
-bool contracts(const Node& node) {
-  if (node.op != Op::fused) return op_def(node.op).kind == OpKind::contraction;
+// The contraction or convolution that a node is or holds; null: none.
+const Node* contraction_of(const Node& node) {
+  if (node.op != Op::fused) return op_def(node.op).kind == OpKind::contraction ? &node : nullptr;
   for (NodeId id = node.body->first(); id.valid(); id = node.body->next(id))
-    if (contracts(node.body->node(id))) return true;
-  return false;
+    if (const Node* found = contraction_of(node.body->node(id))) return found;
+  return nullptr;
 }
 
 }  // namespace
@@ -47,8 +49,10 @@ double predicted_us(const KernelTraffic& traffic, const DeviceSpec& device) {
 
 double predicted_us(const Graph& graph, const Node& node, const DeviceSpec& device) {
   const Cost cost = node_cost(graph, node);
-  const double flops_per_us =
-      contracts(node) ? library_flops_per_us(device, graph.dtype(node.inputs[0])) : device.flops_per_us;
+  const Node* contraction = contraction_of(node);
+  const double flops_per_us = contraction != nullptr ? library_flops_per_us(device, graph.dtype(node.inputs[0]),
+                                                                            allows_tf32(contraction->attrs))
+                                                     : device.flops_per_us;
   return roofline({cost.read_bytes, cost.write_bytes, 0, cost.flops}, flops_per_us, device).us;
 }
 
@@ -61,8 +65,10 @@ KernelTraffic traffic_on(const Graph& graph, const Kernel& kernel, const DeviceS
 }
 
 Prediction predict(const Graph& graph, const Kernel& kernel, const DeviceSpec& device) {
+  const auto* product = std::get_if<MatmulWork>(&kernel.work);
   const double flops_per_us =
-      kernel.is_library() ? library_flops_per_us(device, kernel.buffers[0].dtype) : device.flops_per_us;
+      kernel.is_library() ? library_flops_per_us(device, kernel.buffers[0].dtype, product != nullptr && product->tf32)
+                          : device.flops_per_us;
   Prediction prediction = roofline(traffic_on(graph, kernel, device), flops_per_us, device);
   prediction.us += static_cast<double>(launches_of(kernel) - 1) * device.launch_us;
   return prediction;

@@ -174,7 +174,8 @@ std::optional<MatmulWork> plan_matmul(const Graph& graph, const Product& product
                   .c_n = columns.of.c,
                   .batch = {},
                   .sums = {},
-                  .addends = {}};
+                  .addends = {},
+                  .tf32 = allows_tf32(product.contraction->attrs)};
   for (size_t i = 0; i < product.addends.size(); ++i) work.addends.push_back({rows.addends[i], columns.addends[i], {}});
   append_batch(work, merged_axes(einsum, LabelRole::batch, strides), einsum.labels.size());
   append_batch(work, m, best->m);

@@ -10,6 +10,7 @@ namespace {
 
 // contraction(a, b): result[r] = Σ a[..]·b[..] over the labels of `spec` missing in the result (ir/einsum.h).
 // Products are summed in `accumulate`, or in the operands' dtype where that is wider or an integer, and rounded once.
+// `tf32` lets a kernel round f32 operands to TF32 (8 bits of exponent, 10 of mantissa); evaluation does not.
 
 Einsum bound_spec(const Graph& graph, const Node& node) {
   return bind_einsum(parse_einsum(node.attrs.text("spec")), graph.shape(node.inputs[0]), graph.shape(node.inputs[1]));
@@ -21,6 +22,8 @@ std::vector<Type> infer(const InferArgs& args) {
   const Dtype accumulate = args.attrs.dtype("accumulate");
   if (accumulate != Dtype::f32 && accumulate != Dtype::f64)
     user_error("cannot accumulate in {}; use f32 or f64", dtype_name(accumulate));
+  if (args.attrs.has("tf32") && args.in(0).dtype != Dtype::f32)
+    user_error("tf32 is for operands in f32, not {}", dtype_name(args.in(0).dtype));
   const Einsum einsum = bind_einsum(parse_einsum(args.attrs.text("spec")), args.in(0).shape, args.in(1).shape);
   return {{args.in(0).dtype, einsum.result_shape()}};
 }
@@ -38,8 +41,7 @@ ValueId operand_gradient(VjpArgs& args, ValueId left, ValueId right, const std::
     unexpanded.push_back(present ? shape[i] : 1);
   }
   const std::string spec = to_string(EinsumSpec{left_labels, right_labels, kept});
-  const ValueId gradient = args.b.make(Op::contraction, {left, right},
-                                       {{"spec", spec}, {"accumulate", args.node().attrs.dtype("accumulate")}});
+  const ValueId gradient = args.b.make(Op::contraction, {left, right}, with_spec(args.node().attrs, spec));
   return args.b.expand(args.b.reshape(gradient, Shape(unexpanded)), shape);
 }
 
@@ -102,7 +104,9 @@ constinit const OpDef op_contraction = {
     .kind = OpKind::contraction,
     .min_inputs = 2,
     .max_inputs = 2,
-    .attrs = {{{"spec", AttrKind::text}, {"accumulate", AttrKind::dtype, false, static_cast<double>(Dtype::f32)}}},
+    .attrs = {{{"spec", AttrKind::text},
+               {"accumulate", AttrKind::dtype, false, static_cast<double>(Dtype::f32)},
+               {.key = "tf32", .kind = AttrKind::boolean, .required = false, .filled_in = false}}},
     .infer = infer,
     .vjp = vjp,
     .flops = flops,

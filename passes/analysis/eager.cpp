@@ -58,9 +58,8 @@ void to_bmm(Graph& graph, NodeId id) {
   const BmmOperand left = bmm_operand(b, node.inputs[0], einsum.spec.a, einsum, LabelRole::m);
   const BmmOperand right = bmm_operand(b, node.inputs[1], einsum.spec.b, einsum, LabelRole::n);
   const std::string result = einsum.with_role(LabelRole::batch).empty() ? "mn" : "bmn";
-  const ValueId product = b.make(
-      Op::contraction, {left.value, right.value},
-      {{"spec", left.labels + "," + right.labels + "->" + result}, {"accumulate", node.attrs.dtype("accumulate")}});
+  const ValueId product = b.make(Op::contraction, {left.value, right.value},
+                                 with_spec(node.attrs, left.labels + "," + right.labels + "->" + result));
 
   std::string grouped;
   Dims dims;

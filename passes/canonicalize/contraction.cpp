@@ -51,8 +51,7 @@ bool absorb_result_transpose(Graph& graph, NodeId id) {
   EinsumSpec spec = parse_einsum(contraction.attrs.text("spec"));
   spec.result = labels_after(spec.result, transpose.attrs.integers("perm"));
   Builder b(graph, merge_origins(contraction.origin, transpose.origin), producer);
-  const ValueId absorbed = b.make(Op::contraction, contraction.inputs,
-                                  {{"spec", to_string(spec)}, {"accumulate", contraction.attrs.dtype("accumulate")}});
+  const ValueId absorbed = b.make(Op::contraction, contraction.inputs, with_spec(contraction.attrs, to_string(spec)));
   replace_node(graph, id, absorbed);
   return true;
 }

@@ -8,7 +8,9 @@
 namespace stepc {
 
 cuda::MatmulTypes matmul_types(const Kernel& kernel) {
-  return {.operands = kernel.buffers[0].dtype, .result = kernel.buffers.back().dtype};
+  return {.operands = kernel.buffers[0].dtype,
+          .result = kernel.buffers.back().dtype,
+          .tf32 = std::get<MatmulWork>(kernel.work).tf32};
 }
 
 bool is_planned_for_library(const Kernel& kernel) {

@@ -30,6 +30,18 @@ TEST(ProductSchedule, LargeResultsTakeLargeTilesSmallOnesFillTheDevice) {
   EXPECT_EQ(chosen({64, 64, 64, 1}, Dtype::f16), "tensor 32x32");
 }
 
+TEST(ProductSchedule, Tf32TakesTensorCoresWhereTilesWouldBeTaken) {
+  const auto of = [](const ProductSizes& sizes) {
+    return schedule_product(sizes, Dtype::f32, Dtype::f32, Dtype::f32, /*tf32=*/true);
+  };
+  const ProductSchedule large = of({8192, 8192, 1024, 1});
+  EXPECT_EQ(text_of(large), "tensor 128x128");
+  EXPECT_EQ(large.tile_depth, 16);
+  EXPECT_EQ(large.shared_bytes, 48 * 1024);
+  EXPECT_EQ(text_of(of({8, 768, 3072, 1})), "thin");
+  EXPECT_EQ(text_of(of({1024, 1024, 1, 1})), "plain");
+}
+
 TEST(ProductSchedule, NarrowResultsTakeNarrowTiles) {
   EXPECT_EQ(chosen({65536, 32, 64, 1}, Dtype::f32), "tiles 128x32");
   EXPECT_EQ(chosen({32, 65536, 64, 1}, Dtype::f32), "tiles 32x128");

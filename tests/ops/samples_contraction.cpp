@@ -8,7 +8,7 @@ constexpr Dtype kF64 = Dtype::f64;
 
 Attrs einsum(const char* spec) { return {{"spec", std::string(spec)}}; }
 
-void einsum_samples(std::vector<Sample>& samples, std::vector<Refusal>& refusals) {
+void einsum_samples(std::vector<Sample>& samples) {
   const Op op = Op::contraction;
   const auto sample = [&](const char* spec, const Shape& a, const Shape& b) {
     samples.push_back({op,
@@ -48,7 +48,10 @@ void einsum_samples(std::vector<Sample>& samples, std::vector<Refusal>& refusals
                      {reals(Dtype::f32, {1}, {2}), reals(Dtype::f32, {1}, {3})},
                      {{"spec", std::string("i,i->")}, {"accumulate", Dtype::f64}},
                      {reals(Dtype::f32, {}, {6})}});
+}
 
+void einsum_refusals(std::vector<Refusal>& refusals) {
+  const Op op = Op::contraction;
   const auto refuse = [&](const char* spec, const Shape& a, const Shape& b, const char* message) {
     refusals.push_back(
         {op, fmt::format("{} {} {}", spec, to_string(a), to_string(b)), {spread(a), spread(b)}, einsum(spec), message});
@@ -67,6 +70,11 @@ void einsum_samples(std::vector<Sample>& samples, std::vector<Refusal>& refusals
                       {spread({1}), spread({1})},
                       {{"spec", std::string("i,i->")}, {"accumulate", Dtype::bf16}},
                       "cannot accumulate in bf16"});
+  refusals.push_back({op,
+                      "tf32",
+                      {spread({1}), spread({1})},
+                      {{"spec", std::string("i,i->")}, {"tf32", true}},
+                      "tf32 is for operands in f32, not f64"});
 }
 
 struct Case {
@@ -137,7 +145,8 @@ void conv_samples(std::vector<Sample>& samples, std::vector<Refusal>& refusals) 
 }  // namespace
 
 void contraction_samples(std::vector<Sample>& samples, std::vector<Refusal>& refusals) {
-  einsum_samples(samples, refusals);
+  einsum_samples(samples);
+  einsum_refusals(refusals);
   conv_samples(samples, refusals);
 }
 

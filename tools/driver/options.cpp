@@ -106,13 +106,6 @@ bool parse_on_off(std::string_view option, std::string_view text) {
   return text == "on";
 }
 
-Precision parse_available_precision(const std::string& text) {
-  const Precision precision = parse_precision(text);
-  if (precision == Precision::tf32)
-    user_error("--precision tf32 is for CUDA only, and not available yet; use fp32, bf16 or fp16");
-  return precision;
-}
-
 void expect_only(std::string_view option, std::string_view text, std::string_view available,
                  std::initializer_list<std::string_view> later) {
   if (text == available) return;
@@ -290,8 +283,9 @@ void add_step_options(CLI::App& app, DriverOptions& options) {
       ->type_name("off|on")
       ->group(group);
   add_parsed(
-      app, "--precision", [&](const std::string& text) { options.train.precision = parse_available_precision(text); },
-      "fp32 (default), bf16 or fp16: mixed, with f32 weights, sums and updates")
+      app, "--precision", [&](const std::string& text) { options.train.precision = parse_precision(text); },
+      "fp32 (default), bf16 or fp16: mixed, with f32 weights, sums and updates; tf32: f32 whose products on CUDA round "
+      "their operands to 11 bits")
       ->type_name("NAME")
       ->group(group);
   add_parsed(

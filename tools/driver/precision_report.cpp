@@ -1,5 +1,6 @@
 #include "tools/driver/precision_report.h"
 
+#include "ir/einsum.h"
 #include "ir/op_def.h"
 #include "tools/driver/text_report.h"
 
@@ -30,6 +31,11 @@ bool takes_products(const Node& node) {
   }
 }
 
+std::string operands_of(const Graph& graph, const Node& node) {
+  if (node.op == Op::contraction && allows_tf32(node.attrs)) return "tf32";
+  return std::string(dtype_onnx_name(graph.dtype(node.inputs[0])));
+}
+
 Dtype sums_of(const Graph& graph, const Node& node) {
   const Dtype operands = graph.dtype(node.inputs[0]);
   if (node.op != Op::contraction) return statistics_dtype(operands);
@@ -38,12 +44,12 @@ Dtype sums_of(const Graph& graph, const Node& node) {
 
 // Of the nodes and of those in bodies.
 void count_products(const Graph& graph,
-                    std::map<std::tuple<std::string, Dtype, Dtype>, std::pair<int64_t, int64_t>>& counts) {
+                    std::map<std::tuple<std::string, std::string, Dtype>, std::pair<int64_t, int64_t>>& counts) {
   for (NodeId id = graph.first(); id.valid(); id = graph.next(id)) {
     const Node& node = graph.node(id);
     if (node.body) count_products(*node.body, counts);
     if (!takes_products(node) || !is_float(graph.dtype(node.inputs[0]))) continue;
-    auto& [nodes, flops] = counts[{std::string(op_name(node.op)), graph.dtype(node.inputs[0]), sums_of(graph, node)}];
+    auto& [nodes, flops] = counts[{std::string(op_name(node.op)), operands_of(graph, node), sums_of(graph, node)}];
     ++nodes;
     flops += node_cost(graph, node).flops;
   }
@@ -60,7 +66,7 @@ PrecisionReport precision_report(const Step& step) {
     bytes += block.bytes;
   }
   for (const auto& [key, count] : stored) report.stored.push_back({key.first, key.second, count.first, count.second});
-  std::map<std::tuple<std::string, Dtype, Dtype>, std::pair<int64_t, int64_t>> products;
+  std::map<std::tuple<std::string, std::string, Dtype>, std::pair<int64_t, int64_t>> products;
   count_products(step.graph, products);
   for (const auto& [key, count] : products)
     report.computed.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), count.first, count.second});
@@ -76,7 +82,7 @@ Json precision_json(const PrecisionReport& report, Precision precision) {
                       {"bytes", row.bytes}});
   for (const PrecisionReport::Computed& row : report.computed)
     computed.push_back({{"op", row.what},
-                        {"operands", dtype_onnx_name(row.operands)},
+                        {"operands", row.operands},
                         {"sums", dtype_onnx_name(row.sums)},
                         {"nodes", row.nodes},
                         {"flops", row.flops}});
@@ -90,11 +96,11 @@ std::string precision_text(const PrecisionReport& report, Precision precision) {
   std::vector<std::string> classes, products;
   for (const auto& [memory_class, parts] : stored)
     classes.push_back(fmt::format("{} {}", kClassLetters[static_cast<size_t>(memory_class)], fmt::join(parts, " + ")));
-  std::map<std::pair<Dtype, Dtype>, int64_t> flops;
+  std::map<std::pair<std::string, Dtype>, int64_t> flops;
   for (const PrecisionReport::Computed& row : report.computed) flops[{row.operands, row.sums}] += row.flops;
   for (const auto& [types, count] : flops)
-    products.push_back(fmt::format("{} FLOPs of {} summed in {}", format_count(static_cast<double>(count)),
-                                   dtype_onnx_name(types.first), dtype_onnx_name(types.second)));
+    products.push_back(fmt::format("{} FLOPs of {} summed in {}", format_count(static_cast<double>(count)), types.first,
+                                   dtype_onnx_name(types.second)));
   return fmt::format("precision {}: products {}\nstored in all: {}\n", precision_name(precision),
                      fmt::join(products, ", "), fmt::join(classes, "; "));
 }

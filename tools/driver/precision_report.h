@@ -18,8 +18,9 @@ struct PrecisionReport {
     int64_t tensors = 0, bytes = 0;  // blocks, each with its own bytes, whenever they are alive
   };
   struct Computed {
-    std::string what;          // "contraction", "attention", ...: what takes products
-    Dtype operands{}, sums{};  // types of what is multiplied and of what products are added in
+    std::string what;      // "contraction", "attention", ...: what takes products
+    std::string operands;  // the type of what is multiplied; "tf32" where f32 may be rounded to that
+    Dtype sums{};          // what products are added in
     int64_t nodes = 0, flops = 0;
   };
   std::vector<Stored> stored;      // by class, then dtype

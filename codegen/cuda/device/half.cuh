@@ -44,4 +44,16 @@ __device__ __forceinline__ half to_f16(float value) {
   return {static_cast<unsigned short>(result | ((bits >> 16) & 0x8000U))};
 }
 
+// TF32, f32 with 10 bits of mantissa: to nearest, ties away from zero, as cvt.rna.tf32.f32 does.
+__device__ __forceinline__ unsigned to_tf32(float value) {
+#ifdef STEPC_SIMT
+  const unsigned bits = __float_as_uint(value);
+  return (bits & 0x7fffffffU) > 0x7f800000U ? 0x7fffffffU : (bits + 0x1000U) & 0xffffe000U;
+#else
+  unsigned rounded;
+  asm("cvt.rna.tf32.f32 %0, %1;\n" : "=r"(rounded) : "f"(value));
+  return rounded;
+#endif
+}
+
 }  // namespace stepc_device

@@ -2,25 +2,37 @@
 
 #include "codegen/cuda/device/memory.cuh"
 
-// Tensor cores, for whole warps: d(16, 8) += a(16, 16) · b(16, 8) with 16-bit operands and f32 accumulators. Fragments
-// are those of mma.sync.m16n8k16 in the PTX manual; with row = lane / 4 and column = 2 (lane mod 4), and two 16-bit
-// elements in a register, the lower index in the lower half:
+// Tensor cores, for whole warps: d(16, 8) += a(16, K) · b(K, 8) with f32 accumulators, K = 16 for 16-bit operands and 8
+// for TF32. Fragments are those of mma.sync.m16n8k16 and .m16n8k8 in the PTX manual: with row = lane / 4 and column =
+// 2 (lane mod 4), and two 16-bit elements in a register, the lower index in the lower half,
 //
 //   a[0] A(row, column..)   a[1] A(row + 8, column..)   a[2] A(row, column + 8..)   a[3] A(row + 8, column + 8..)
 //   b[0] B(column.., row)   b[1] B(column + 8.., row)
 //   d[0], d[1] D(row, column..)   d[2], d[3] D(row + 8, column..)
+//
+// and with one TF32 element in a register the same for column = lane mod 4, and 4 in place of 8 in columns of A and
+// rows of B.
 //
 // The SIMT target multiplies exactly and adds in f32 in the order of k; hardware's order and rounding within a step
 // are its own.
 namespace stepc_device {
 
 #ifdef STEPC_SIMT
-// Elements k and k + 1 of one register.
+// What the operands are of: elements in a register, and one of them.
+struct Tf32 {};
+template <typename T>
+inline constexpr int kPacked = 2;
+template <>
+inline constexpr int kPacked<Tf32> = 1;
+
 __device__ __forceinline__ float element_of(unsigned pair, int k, bfloat16) {
   return to_f32(bfloat16{static_cast<unsigned short>(pair >> (16 * (k & 1)))});
 }
 __device__ __forceinline__ float element_of(unsigned pair, int k, half) {
   return to_f32(half{static_cast<unsigned short>(pair >> (16 * (k & 1)))});
+}
+__device__ __forceinline__ float element_of(unsigned bits, int, Tf32) {
+  return __uint_as_float(bits & 0xffffe000U);  // the others are not looked at
 }
 
 // What a lane brings to an mma, and where the others find it.
@@ -37,10 +49,11 @@ __device__ inline void mma_of_warp(float (&d)[4], const unsigned (&a)[4], const 
   for (int i = 0; i < 4; ++i) {
     const int row = lane / 4 + 8 * (i / 2);
     const int column = 2 * (lane % 4) + i % 2;
-    for (int k = 0; k < 16; ++k) {
-      const int within = k % 8;
-      const unsigned left = lanes[4 * (row % 8) + within / 2].a[row / 8 + 2 * (k / 8)];
-      const unsigned right = lanes[4 * column + within / 2].b[k / 8];
+    constexpr int kHalf = 4 * kPacked<T>;
+    for (int k = 0; k < 2 * kHalf; ++k) {
+      const int within = k % kHalf / kPacked<T>;
+      const unsigned left = lanes[4 * (row % 8) + within].a[row / 8 + 2 * (k / kHalf)];
+      const unsigned right = lanes[4 * column + within].b[k / kHalf];
       d[i] += element_of(left, k, T{}) * element_of(right, k, T{});
     }
   }
@@ -67,6 +80,20 @@ __device__ __forceinline__ void mma_f16(float (&d)[4], const unsigned (&a)[4], c
 #else
   asm volatile(
       "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+      "{%0, %1, %2, %3};\n"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+#endif
+}
+
+// Operands as to_tf32 gives them.
+__device__ __forceinline__ void mma_tf32(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2],
+                                         int line = STEPC_HERE) {
+#ifdef STEPC_SIMT
+  mma_of_warp<Tf32>(d, a, b, line);
+#else
+  asm volatile(
+      "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
       "{%0, %1, %2, %3};\n"
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));

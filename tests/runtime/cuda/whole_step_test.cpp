@@ -193,6 +193,18 @@ TEST_F(WholeStepTest, TrainsWithTheLibraryAndWithGeneratedContractions) {
   }
 }
 
+TEST_F(WholeStepTest, ContractionsThatAllowTf32AreComputedInIt) {
+  std::string text(kStep);
+  const std::string_view marked = R"(%h: f32[4,5] = contraction %x, %w {spec="ak,kv->av")";
+  text.insert(text.find(marked) + marked.size(), ", tf32=true");
+  graph_ = parse(text);
+  open(true);
+  expect_step();
+  ASSERT_EQ(lt_.calls.size(), 5U);
+  for (const FakeCublasLt::Call& call : lt_.calls)
+    EXPECT_EQ(call.compute_type, &call == &lt_.calls[0] ? cuda::kLtComputeTf32 : cuda::kLtCompute32F);
+}
+
 TEST_F(WholeStepTest, IsEnqueuedOnceRecordedOnceAndThenReplayed) {
   open(true);
   size_t before = fake_.calls.size();

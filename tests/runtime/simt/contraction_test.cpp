@@ -115,8 +115,9 @@ std::vector<double> naive_product(const Case& of, const std::vector<DeviceBuffer
 }
 
 // Of the largest result.
-double tolerance_of(Dtype dtype) {
-  switch (dtype) {
+double tolerance_of(const Case& of) {
+  if (of.work.tf32) return 1e-3;
+  switch (of.c) {
     case Dtype::bf16: return 1e-2;
     case Dtype::f16: return 2e-3;
     default: return 1e-5;
@@ -133,7 +134,7 @@ void check(const std::vector<Case>& cases) {
   }
   runs.run();
   for (size_t i = 0; i < cases.size(); ++i)
-    runs.expect_near(i, naive_product(cases[i], runs.buffers(i)), tolerance_of(cases[i].c));
+    runs.expect_near(i, naive_product(cases[i], runs.buffers(i)), tolerance_of(cases[i]));
 }
 
 MatmulWork row_major(int64_t m, int64_t n, int64_t k) {
@@ -219,6 +220,31 @@ TEST(SimtContraction, EveryTileOfTensorCores) {
   check(cases);
 }
 
+TEST(SimtContraction, EveryTileOfTf32) {
+  std::vector<Case> cases;
+  const auto add = [&](MatmulWork work, const std::string& expected, int64_t shift = 0) {
+    work.tf32 = true;
+    cases.push_back(
+        {"tf32_" + std::to_string(cases.size()), std::move(work), Dtype::f32, Dtype::f32, Dtype::f32, expected, shift});
+  };
+  for (const bool a : {false, true})
+    for (const bool b : {false, true}) {
+      const auto add_turned = [&](int64_t m, int64_t n, int64_t k, int64_t points, const std::string& tile) {
+        add(batched(transposed(row_major(m, n, k), a, b), points), "TensorTile<" + tile);
+      };
+      add_turned(9, 9, 5, 1, "32, 32, 16, ");
+      add_turned(31, 33, 36, 1, "32, 32, 16, ");
+      add_turned(32, 64, 16, 2, "32, 32, 16, ");
+      add_turned(16, 40, 31, 65, "64, 64, 16, ");
+    }
+  add(batched(row_major(128, 16, 40), 65), "TensorTile<128, 64, 16, ");
+  add(batched(row_major(9, 127, 40), 65), "TensorTile<64, 128, 16, ");
+  add(batched(transposed(row_major(72, 72, 33), true, true), 65), "TensorTile<128, 128, 16, ");
+  add(row_major(32, 32, 32), "TensorTile<32, 32, 16, ", 1);
+  add(row_major(8, 70, 33), "contract_thin<8>");  // f32: memory sets the pace
+  check(cases);
+}
+
 TEST(SimtContraction, ThinAndPlainOfEveryDtype) {
   std::vector<Case> cases;
   const auto add = [&](MatmulWork work, Dtype a, Dtype b, Dtype c, const std::string& expected) {
@@ -268,6 +294,9 @@ TEST(SimtContraction, StridesSumsAndAddends) {
   MatmulWork by_columns = awkward(33, 19, 21);
   by_columns.c_m = 1, by_columns.c_n = 33 + 2;
   by_columns.batch = {{3, 7, 0, 2 * 19 * 35}, {2, 0, 11, 19 * 35}};
+  MatmulWork tf32 = awkward(33, 19, 21);
+  tf32.tf32 = true;
+  cases.push_back({"awkward_tf32", tf32, Dtype::f32, Dtype::f32, Dtype::f32, "contract_tensor"});
   for (const Dtype dtype : {Dtype::f32, Dtype::bf16, Dtype::f16, Dtype::f64, Dtype::i32}) {
     const std::string name(dtype_name(dtype));
     cases.push_back({"awkward_" + name, awkward(33, 19, 21), dtype, dtype, dtype, "contract_"});

@@ -348,5 +348,37 @@ TEST(SimtKernels, MmaAgainstANaiveProduct) {
   }
 }
 
+// 11 significant bits, ties away from zero.
+float rounded_to_tf32(float x) {
+  int exponent = 0;
+  const double fraction = std::frexp(x, &exponent);
+  return static_cast<float>(std::ldexp(std::round(fraction * 2048), exponent - 11));
+}
+
+// D(16, 8) = A(16, 8) · B(8, 8) of rounded operands.
+TEST(SimtKernels, Tf32MmaAgainstANaiveProduct) {
+  const std::string text = R"(
+  extern "C" __global__ void kernel(const float* x, float* y) {
+    const int lane = threadIdx.x, row = lane / 4, column = lane % 4;
+    unsigned a[4], b[2];
+    for (int r = 0; r < 4; ++r) a[r] = to_tf32(load(x, (row + r % 2 * 8) * 8 + column + r / 2 * 4));
+    for (int r = 0; r < 2; ++r) b[r] = to_tf32(load(x, 128 + (column + r * 4) * 8 + row));
+    float d[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    mma_tf32(d, a, b);
+    for (int i = 0; i < 4; ++i) store(y, (row + i / 2 * 8) * 8 + 2 * column + i % 2, d[i]);
+  })";
+  std::vector<float> x = noise(128 + 64);
+  x[0] = 1 + 0x1p-11F;  // a tie
+  x[1] = -1 - 0x1p-11F;
+  x[2] = 1 + 0x1.fp-12F;
+  const auto y = run<float>(text, 1, 32, 0, x, 128);
+  for (size_t i = 0; i < 16; ++i)
+    for (size_t j = 0; j < 8; ++j) {
+      float sum = 0;
+      for (size_t k = 0; k < 8; ++k) sum += rounded_to_tf32(x[i * 8 + k]) * rounded_to_tf32(x[128 + k * 8 + j]);
+      EXPECT_EQ(y[i * 8 + j], sum) << i << ", " << j;
+    }
+}
+
 }  // namespace
 }  // namespace stepc::test
