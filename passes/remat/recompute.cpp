@@ -38,8 +38,12 @@ class Recomputation {
 
  private:
   static size_t index(ValueId id) { return static_cast<size_t>(id.index); }
-  // A dropped block, or a view of it.
-  bool is_dropped(ValueId value) const { return value.valid() && dropped_[index(layouts_.block(value))]; }
+  // A dropped block, or a view that the forward takes of it. One that the backward takes is a view of the copy by then.
+  bool is_dropped(ValueId value) const {
+    const Node* producer = value.valid() ? graph_.producer(value) : nullptr;
+    return producer != nullptr && part_of_step(producer->origin.phase) == StepPart::forward &&
+           dropped_[index(layouts_.block(value))];
+  }
 
   void count_value(ValueId block) {
     if (!counted_.insert(block).second) return;
