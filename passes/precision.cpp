@@ -153,20 +153,16 @@ class Products {
 // A gradient's contractions have the attributes of the one whose they are.
 bool allow_tf32(Graph& graph) {
   const Products products(graph);
-  std::vector<NodeId> found;
-  for (const NodeId id : graph.order())
-    if (const Node& node = graph.node(id); node.op == Op::contraction && graph.dtype(node.inputs[0]) == Dtype::f32 &&
-                                           !allows_tf32(node.attrs) && node.attrs.dtype("accumulate") == Dtype::f32 &&
-                                           products.may_round(id))
-      found.push_back(id);
-  for (const NodeId id : found) {
+  bool changed = false;
+  for (NodeId id = graph.first(); id.valid(); id = graph.next(id)) {
     const Node& node = graph.node(id);
-    Attrs attrs = node.attrs;
-    attrs.set("tf32", true);
-    Builder b(graph, node.origin, id);
-    replace_node(graph, id, b.make(node.op, node.inputs, attrs));
+    if (node.op != Op::contraction || graph.dtype(node.inputs[0]) != Dtype::f32 || allows_tf32(node.attrs) ||
+        node.attrs.dtype("accumulate") != Dtype::f32 || !products.may_round(id))
+      continue;
+    graph.set_attr(id, "tf32", true);
+    changed = true;
   }
-  return !found.empty();
+  return changed;
 }
 
 class MixedPrecision {
