@@ -55,6 +55,7 @@ BAD_INPUT = [
     (PLAN, "--dim batch=N"),
     ([*RUN, "--precision", "tf32"], "on target interpreter use fp32, bf16 or fp16"),
     ([*TINY_RUN, "--dim", "batch=1", "--precision", "tf32"], "on target cpu use fp32, bf16 or fp16"),
+    (["compile", *TINY, "--dim", "batch=1", "--precision", "tf32"], "on target cpu use fp32, bf16 or fp16"),
     ([*PLAN, "--dim", "batch=9223372036854775807"], "does not fit 64 bits"),
     ([*PLAN, "--dim", "rows=2", "--dim", "batch=1"], "no input has a dimension 'rows'"),
     (["inspect", "--family", "llama", "--layers", "0"], "expected 1 to"),

@@ -30,6 +30,7 @@ void declare(CLI::App& app, DriverOptions& options) {
 }
 
 int run(const DriverOptions& options) {
+  if (!options.plan_only) refuse_precision_of_other_targets(options);
   std::optional<CompiledFolder> folder;
   if (!options.output.empty()) folder.emplace(options.output);
   if (!options.json.empty() && options.json != "-") check_writable(options.json);
