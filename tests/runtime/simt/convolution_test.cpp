@@ -102,5 +102,10 @@ TEST(SimtConvolution, Forward) { check(ConvolutionKind::forward); }
 TEST(SimtConvolution, BackwardInput) { check(ConvolutionKind::backward_input); }
 TEST(SimtConvolution, BackwardWeight) { check(ConvolutionKind::backward_weight); }
 
+TEST(SimtConvolution, TheGradientOfAnEmptyInputLaunchesNothing) {
+  const Case of{"nothing", {0, 3, 9}, {5, 3, 4}, 1, {1}, {1}, {0, 0}};
+  EXPECT_TRUE(cuda::print_convolution(tensors_of(of, ConvolutionKind::backward_input).kernel).empty());
+}
+
 }  // namespace
 }  // namespace stepc::test
